@@ -1,0 +1,2 @@
+//! The `longshore` executable.
+fn main() {}

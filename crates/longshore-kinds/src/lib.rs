@@ -1,0 +1,1 @@
+//! Built-in kinds: jobs that do real work.

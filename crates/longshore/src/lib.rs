@@ -1,0 +1,1 @@
+//! Background jobs in the database you already have.
