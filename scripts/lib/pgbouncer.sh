@@ -46,13 +46,18 @@ CONF
   exit 1
 }
 
-# It goes into the background before it has its port. Asking for the server's port tells ours from the
-# one of another run that was quicker.
+# It goes into the background before it is ready, and without a port it ends and leaves no pid file.
+# Asking for the server's port shows that the way is open all along.
 reaches_our_server() {
+  local shown
   for _ in {1..30}; do
-    [[ $("$pg_bin/psql" -XAtc 'show port' "$(pg_url "$bouncer_port")" 2>/dev/null) != "$pg_port" ]] || return 0
+    if [[ -e $work/pgbouncer.pid ]]; then
+      shown=$(PGCONNECT_TIMEOUT=5 "$pg_bin/psql" -XAtc 'show port' "$(pg_url "$bouncer_port")" 2>/dev/null) || true
+      [[ $shown != "$pg_port" ]] || return 0
+    fi
     sleep 0.1
   done
+  stop_pgbouncer
   return 1
 }
 
