@@ -38,23 +38,33 @@ ignore_startup_parameters = extra_float_digits
 log_connections = 0
 log_disconnections = 0
 CONF
-    as_server "$bouncer" --daemon --quiet "$work/pgbouncer.ini" >/dev/null 2>&1 || true
-    reaches_our_server && return
+    launch_pgbouncer && reaches_our_server && return
   done
   say "PgBouncer did not start:" >&2
   cat "$work/pgbouncer.log" >&2
   exit 1
 }
 
-# It goes into the background before it is ready, and without a port it ends and leaves no pid file.
+# It goes into the background before it has its port, and leaves a pid file once it has. Without that
+# file it could not be stopped, so a signal waits until it is there.
+launch_pgbouncer() (
+  trap '' INT TERM HUP
+  rm -f "$work/pgbouncer.log"
+  as_server "$bouncer" --daemon --quiet "$work/pgbouncer.ini" >/dev/null 2>&1 || exit
+  for _ in {1..100}; do
+    [[ ! -e $work/pgbouncer.pid ]] || exit 0
+    ! grep -qs FATAL "$work/pgbouncer.log" || exit 1
+    sleep 0.1
+  done
+  exit 1
+)
+
 # Asking for the server's port shows that the way is open all along.
 reaches_our_server() {
   local shown
   for _ in {1..30}; do
-    if [[ -e $work/pgbouncer.pid ]]; then
-      shown=$(PGCONNECT_TIMEOUT=5 "$pg_bin/psql" -XAtc 'show port' "$(pg_url "$bouncer_port")" 2>/dev/null) || true
-      [[ $shown != "$pg_port" ]] || return 0
-    fi
+    shown=$(PGCONNECT_TIMEOUT=5 "$pg_bin/psql" -XAtc 'show port' "$(pg_url "$bouncer_port")" 2>/dev/null) || true
+    [[ $shown != "$pg_port" ]] || return 0
     sleep 0.1
   done
   stop_pgbouncer
@@ -63,5 +73,7 @@ reaches_our_server() {
 
 # Newer ones take TERM as "when everybody has left"; there is nothing to save, so nobody is asked.
 stop_pgbouncer() {
-  [[ ! -e $work/pgbouncer.pid ]] || kill -KILL "$(<"$work/pgbouncer.pid")" 2>/dev/null || true
+  [[ -e $work/pgbouncer.pid ]] || return 0
+  kill -KILL "$(<"$work/pgbouncer.pid")" 2>/dev/null || true
+  rm -f "$work/pgbouncer.pid"
 }

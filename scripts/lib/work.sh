@@ -14,7 +14,12 @@ make_work() {
   (
     trap '' INT TERM HUP
     while kill -0 "$$"; do sleep 1; done
-    empty_work
+    stop_servers
+    # What was half started goes on by itself for a while, and must not find its folder gone too early.
+    for _ in {1..60}; do
+      sleep 5
+      ! empty_work || break
+    done
   ) </dev/null >/dev/null 2>&1 &
   keeper=$!
   disown
@@ -24,24 +29,30 @@ make_work() {
 clean_up() {
   local status=$?
   trap '' INT TERM HUP # a second ctrl-C must not leave half of it behind
-  empty_work
-  [[ -z $keeper ]] || kill -KILL -- "-$keeper" 2>/dev/null || true
+  if empty_work && [[ $keeper ]]; then # otherwise the keeper tries again
+    kill -KILL -- "-$keeper" 2>/dev/null || true
+  fi
   exit "$status"
 }
 
 empty_work() {
   [[ $work ]] || return 0
+  stop_servers
+  rm -rf -- "$work"
+}
+
+stop_servers() {
   stop_pgbouncer
   stop_postgres
-  rm -rf -- "$work"
 }
 
 # as_server COMMAND...: as the user who owns the folder, and from inside it, because that user may not
 # be allowed to enter ours. A signal waits until it is over: what is half started cannot be stopped.
+# (Not `runuser`: that kills its command two seconds after a signal.)
 as_server() (
   trap '' INT TERM HUP
   cd "$work" || exit
-  [[ $EUID -ne 0 ]] || set -- runuser -u postgres -- "$@"
+  [[ $EUID -ne 0 ]] || set -- setpriv --reuid=postgres --regid=postgres --init-groups "$@"
   exec "$@" </dev/null
 )
 
