@@ -8,7 +8,7 @@ pub mod state;
 pub(crate) mod text;
 
 mod invalid;
-mod new;
+pub(crate) mod new;
 mod row;
 
 use std::fmt;

@@ -3,6 +3,7 @@
 mod claim;
 mod ending;
 mod error;
+mod migration;
 mod node;
 mod query;
 mod tx;

@@ -17,6 +17,9 @@ pub const DEFAULT_MAX_ATTEMPTS: u32 = 10;
 /// The timeout of a job that names none.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3_600);
 
+/// Payloads above this lie aside, so that a large one is not copied at every move of its row.
+pub(crate) const MAX_INLINE_BYTES: usize = 2_000;
+
 const MAX_PRIORITY: u8 = 9;
 /// Far beyond any use, far from the edge of the column's type.
 const MAX_ATTEMPTS: u32 = 1_000_000_000;
@@ -181,6 +184,24 @@ impl NewJob {
     /// The id it will have.
     pub fn id(&self) -> JobId {
         self.id
+    }
+
+    pub(crate) fn backoff_json(&self) -> Option<String> {
+        self.backoff.map(|backoff| serde_json::to_string(&backoff).expect("an enum of numbers"))
+    }
+
+    pub(crate) fn timeout_ms(&self) -> Option<i64> {
+        self.timeout.map(|span| span.as_millis() as i64)
+    }
+
+    pub(crate) fn retain_ms(&self) -> Option<i64> {
+        self.retain.map(|span| span.as_millis() as i64)
+    }
+
+    /// The tags as a JSON array; `None` without any.
+    pub(crate) fn tags_json(&self) -> Option<String> {
+        let some = !self.tags.is_empty();
+        some.then(|| serde_json::to_string(&self.tags).expect("a list of texts"))
     }
 
     /// Bytes that it adds to a statement, roughly; batches are cut by this.

@@ -1,0 +1,199 @@
+//! Finish: runs that ended go to history, or back to wait, or wait for a person.
+
+use std::collections::HashMap;
+
+use sqlx::{Row, Sqlite, SqliteConnection, Transaction};
+use uuid::Uuid;
+
+use super::SqliteStore;
+use super::error::failed;
+use super::rows;
+use super::sql::{CANCEL, FINISH, RELEASE};
+use crate::job::{JobId, State};
+use crate::store::{Ack, Ending, Held, NodeId, Result, Wake};
+use crate::time::Timestamp;
+
+const DOING: &str = "write how jobs ended";
+
+/// What every statement here needs to know.
+struct At {
+    node: NodeId,
+    now: Timestamp,
+}
+
+impl SqliteStore {
+    pub(super) async fn end(&self, node: NodeId, ended: &[(Held, Ending)]) -> Result<Vec<Ack>> {
+        let at = At { node, now: self.clock.now() };
+        let mut tx = self.begin(DOING).await?;
+        let mut states = finish_done(&mut tx, &at, ended).await.map_err(failed(DOING))?;
+        let mut given_back = false;
+        for (held, ending) in ended {
+            if !matches!(ending, Ending::Succeeded { .. }) {
+                let state = release(&mut tx, &at, *held, ending).await.map_err(failed(DOING))?;
+                given_back |= state == Some(State::Queued);
+                states.extend(state.map(|state| (held.id, state)));
+            }
+        }
+        let mut acks = Vec::with_capacity(ended.len());
+        for (held, _) in ended {
+            let state = match states.get(&held.id) {
+                Some(state) => Some(*state),
+                None => recorded(&mut tx, &at, *held).await.map_err(failed(DOING))?,
+            };
+            acks.push(state.map_or(Ack::LeaseLost, Ack::Recorded));
+        }
+        tx.commit().await.map_err(failed(DOING))?;
+        if given_back {
+            self.hub.wake(Wake::LookFromStart);
+        }
+        Ok(acks)
+    }
+}
+
+/// All that were done, in two statements.
+async fn finish_done(
+    tx: &mut Transaction<'static, Sqlite>,
+    at: &At,
+    ended: &[(Held, Ending)],
+) -> sqlx::Result<HashMap<JobId, State>> {
+    let done: Vec<(String, i64, Option<&str>)> = ended
+        .iter()
+        .filter_map(|(held, ending)| match ending {
+            Ending::Succeeded { output } => {
+                Some((held.id.as_uuid().simple().to_string(), held.lease, output.as_deref()))
+            }
+            _ => None,
+        })
+        .collect();
+    if done.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let done = super::json_array(&done);
+    sqlx::query(FINISH.step("keep"))
+        .bind(at.node.0)
+        .bind(&done)
+        .bind(at.now.as_micros())
+        .execute(&mut **tx)
+        .await?;
+    let gone =
+        sqlx::query(FINISH.step("drop")).bind(at.node.0).bind(&done).fetch_all(&mut **tx).await?;
+    let mut states = HashMap::with_capacity(gone.len());
+    for row in &gone {
+        let id = rows::id(row)?;
+        states.insert(id, rows::state(row)?);
+        if row.try_get("orphans_payload")? {
+            drop_payload(tx, id).await?;
+        }
+    }
+    Ok(states)
+}
+
+/// One that was not done; `None` if the lease is lost.
+async fn release(
+    conn: &mut SqliteConnection,
+    at: &At,
+    held: Held,
+    ending: &Ending,
+) -> sqlx::Result<Option<State>> {
+    let run_at = |delay| Some(at.now.plus(delay).as_micros());
+    let (back, run_at, dead_at, error) = match ending {
+        Ending::Succeeded { .. } => return Ok(None),
+        Ending::Cancelled { why } => {
+            sqlx::query(RELEASE.step("ask_cancel"))
+                .bind(held.id.as_uuid())
+                .bind(at.node.0)
+                .bind(held.lease)
+                .bind(at.now.as_micros())
+                .bind(why)
+                .execute(&mut *conn)
+                .await?;
+            return end_cancelled(conn, at, held).await;
+        }
+        Ending::Failed { error, delay } => (0, run_at(*delay), None, Some(error)),
+        Ending::Dead { error } => (0, None, Some(at.now.as_micros()), Some(error)),
+        Ending::Snoozed { delay } => (1, run_at(*delay), None, None),
+        Ending::GivenBack => (1, None, None, None),
+    };
+    let error = error.map(|error| {
+        let error = crate::job::AttemptError { at: at.now, ..error.clone() };
+        serde_json::to_string(&error).expect("our own struct is JSON")
+    });
+    let row = sqlx::query(RELEASE.step("again"))
+        .bind(held.id.as_uuid())
+        .bind(at.node.0)
+        .bind(held.lease)
+        .bind(back)
+        .bind(run_at)
+        .bind(dead_at)
+        .bind(error)
+        .fetch_optional(&mut *conn)
+        .await?;
+    let Some(row) = row else { return end_cancelled(conn, at, held).await };
+    let attempt: i64 = row.try_get("attempt")?;
+    Ok(Some(match ending {
+        Ending::Dead { .. } => State::Dead,
+        Ending::GivenBack => State::Queued,
+        _ if attempt > 0 => State::Retrying,
+        _ => State::Scheduled,
+    }))
+}
+
+/// A run that was asked to cancel ends in history, however it ended.
+async fn end_cancelled(
+    conn: &mut SqliteConnection,
+    at: &At,
+    held: Held,
+) -> sqlx::Result<Option<State>> {
+    // Only this lease's: the guard of the two statements below is node and id.
+    let ours: Option<i64> = sqlx::query_scalar(RELEASE.step("holds"))
+        .bind(held.id.as_uuid())
+        .bind(at.node.0)
+        .bind(held.lease)
+        .fetch_optional(&mut *conn)
+        .await?;
+    if ours.is_none() {
+        return Ok(None);
+    }
+    let moved = move_cancelled(conn, Some(held.id.as_uuid()), Some(at.node.0), at.now).await?;
+    Ok((!moved.is_empty()).then_some(State::Cancelled))
+}
+
+/// Moves jobs marked as cancelled to history: one job, or all of a node.
+pub(super) async fn move_cancelled(
+    conn: &mut SqliteConnection,
+    id: Option<Uuid>,
+    node: Option<Uuid>,
+    now: Timestamp,
+) -> sqlx::Result<Vec<JobId>> {
+    sqlx::query(CANCEL.step("keep"))
+        .bind(id)
+        .bind(node)
+        .bind(now.as_micros())
+        .execute(&mut *conn)
+        .await?;
+    let gone = sqlx::query(CANCEL.step("drop")).bind(id).bind(node).fetch_all(&mut *conn).await?;
+    let mut moved = Vec::with_capacity(gone.len());
+    for row in &gone {
+        let id = rows::id(row)?;
+        if row.try_get("orphans_payload")? {
+            drop_payload(conn, id).await?;
+        }
+        moved.push(id);
+    }
+    Ok(moved)
+}
+
+async fn drop_payload(conn: &mut SqliteConnection, id: JobId) -> sqlx::Result<()> {
+    sqlx::query(FINISH.step("drop_payload")).bind(id.as_uuid()).execute(conn).await?;
+    Ok(())
+}
+
+async fn recorded(conn: &mut SqliteConnection, at: &At, held: Held) -> sqlx::Result<Option<State>> {
+    let row = sqlx::query(FINISH.step("recorded"))
+        .bind(held.id.as_uuid())
+        .bind(at.node.0)
+        .bind(held.lease)
+        .fetch_optional(conn)
+        .await?;
+    row.as_ref().map(rows::state).transpose()
+}
