@@ -73,6 +73,29 @@ impl StoreError {
         StoreError::Config(message.into())
     }
 
+    /// The same error for another caller of the same batch; what caused it is kept as text.
+    pub(crate) fn copy(&self) -> StoreError {
+        match self {
+            StoreError::Invalid(invalid) => StoreError::Invalid(invalid.clone()),
+            StoreError::Unavailable { doing, source } => {
+                StoreError::Unavailable { doing, source: source.to_string().into() }
+            }
+            StoreError::NotFound(id) => StoreError::NotFound(*id),
+            StoreError::Refused { id, state, event } => {
+                StoreError::Refused { id: *id, state: *state, event: *event }
+            }
+            StoreError::Schema { found, needed } => {
+                StoreError::Schema { found: *found, needed: *needed }
+            }
+            StoreError::Checksum { version } => StoreError::Checksum { version: *version },
+            StoreError::NotLeader => StoreError::NotLeader,
+            StoreError::Config(text) => StoreError::Config(text.clone()),
+            StoreError::Bug { doing, source } => {
+                StoreError::Bug { doing, source: source.to_string().into() }
+            }
+        }
+    }
+
     /// Whether the same call may succeed later without anybody doing anything.
     pub fn is_unavailable(&self) -> bool {
         matches!(self, StoreError::Unavailable { .. })
