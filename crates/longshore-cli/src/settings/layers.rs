@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use figment::providers::{Format, Serialized, Toml};
-use figment::util::nest;
 use figment::value::{Dict, Map, Value};
 use figment::{Figment, Metadata, Profile, Provider};
 use serde::{Deserialize, Deserializer};
@@ -27,7 +26,7 @@ pub(crate) fn load(args: &Args) -> Result<Settings, Failure> {
         if let Some(unknown) = data.values().find_map(|dict| keys::unknown(dict, &known)) {
             return Err(at(&unknown));
         }
-        layers = replace_queues(layers, &data).merge(toml);
+        layers = layers.merge(toml);
     }
     let layers = layers.merge(environment(&known)?).merge(flags(args));
     layers.extract().map_err(|error| Failure::usage(sentence(&error)))
@@ -43,12 +42,6 @@ fn file(args: &Args) -> Result<Option<PathBuf>, Failure> {
         },
         None => Ok(Path::new(DEFAULT_FILE).exists().then(|| DEFAULT_FILE.into())),
     }
-}
-
-/// A table of queues in the file stands for itself: the default queue is not added to it.
-fn replace_queues(layers: Figment, file: &Map<Profile, Dict>) -> Figment {
-    let some = file.values().any(|dict| dict.contains_key("queues"));
-    if some { layers.merge(Serialized::default("queues", "")) } else { layers }
 }
 
 /// `LONGSHORE_WORKER__LEASE` for `worker.lease`; and `DATABASE_URL`, which many platforms set.
@@ -103,9 +96,8 @@ impl Layer {
     }
 
     fn set(&mut self, key: &str, value: impl Into<Value>) {
-        let nested = nest(key, value.into());
-        let figment = std::mem::take(&mut self.figment);
-        self.figment = figment.merge(Serialized::defaults(nested));
+        let layers = std::mem::take(&mut self.figment);
+        self.figment = layers.merge(Serialized::default(key, value.into()));
     }
 
     fn set_if(&mut self, key: &str, value: Option<impl Into<Value>>) {
