@@ -52,7 +52,8 @@ impl App {
     /// Longshore's own: the built-in kinds.
     pub fn built_in() -> App {
         let version = env!("CARGO_PKG_VERSION");
-        App::new("longshore", version, crate::commands::demo::register).demos(crate::commands::demo::demos)
+        App::new("longshore", version, crate::commands::demo::register)
+            .demos(crate::commands::demo::demos)
     }
 }
 

@@ -27,7 +27,9 @@ mod view; // jobs and nodes as JSON
 mod commands; // one file each
 
 pub use app::{App, BoxError, Demo};
-pub use settings::{KindsSettings, LimitsSettings, LogFormat, LogSettings, Settings, WorkerSettings};
+pub use settings::{
+    KindsSettings, LimitsSettings, LogFormat, LogSettings, Settings, WorkerSettings,
+};
 pub use span::Span;
 
 use std::process::ExitCode;
@@ -66,7 +68,8 @@ fn work(app: App, args: Args) -> Result<Exit, Failure> {
         .build()
         .map_err(|error| Failure::failed(format!("no thread to run on: {error}")))?;
     let json = args.common.json;
-    let exit = runtime.block_on(commands::run(commands::Context { app, settings, json }, args.command));
+    let exit =
+        runtime.block_on(commands::run(commands::Context { app, settings, json }, args.command));
     // Not a plain drop: that waits for handlers that were cut off and still hold a thread.
     runtime.shutdown_background();
     exit

@@ -1,6 +1,6 @@
 //! What people read: tables, times, and stored texts that cannot harm a terminal.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::time::Duration;
 
 use comfy_table::{Table, presets};
@@ -19,6 +19,15 @@ pub(crate) fn data(line: &str) -> Result<(), Failure> {
     })
 }
 
+/// Prints stored JSON: byte for byte for a program, made visible on a terminal.
+pub(crate) fn stored(text: &str) -> Result<(), Failure> {
+    if std::io::stdout().is_terminal() {
+        text.lines().try_for_each(|line| data(&visible(line)))
+    } else {
+        data(text)
+    }
+}
+
 /// Prints JSON. Payloads and outputs in it are raw: their bytes go through unchanged.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value)
@@ -27,7 +36,10 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// Prints rows below a header. Cells may come from anybody.
-pub(crate) fn table<const N: usize>(header: [&str; N], rows: Vec<[String; N]>) -> Result<(), Failure> {
+pub(crate) fn table<const N: usize>(
+    header: [&str; N],
+    rows: Vec<[String; N]>,
+) -> Result<(), Failure> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(header);
@@ -87,7 +99,11 @@ pub(crate) fn moment(at: Timestamp) -> String {
 
 /// `3 min ago`, `in 2 h`.
 pub(crate) fn distance(at: Timestamp, now: Timestamp) -> String {
-    if at > now { format!("in {}", roughly(at.since(now))) } else { format!("{} ago", roughly(now.since(at))) }
+    if at > now {
+        format!("in {}", roughly(at.since(now)))
+    } else {
+        format!("{} ago", roughly(now.since(at)))
+    }
 }
 
 /// One number with the unit that suits it.

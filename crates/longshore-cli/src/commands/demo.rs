@@ -25,11 +25,7 @@ pub(crate) fn demos(settings: &Settings) -> Result<Vec<Demo>, BoxError> {
     let small = format!("{FOLDER}/coffee-small.webp");
     Ok(vec![
         demo("does nothing", NewJob::new("noop").json(&Noop {}), State::Succeeded),
-        demo(
-            "waits 0.3 s",
-            NewJob::new("sleep").json(&Sleep { seconds: 0.3 }),
-            State::Succeeded,
-        ),
+        demo("waits 0.3 s", NewJob::new("sleep").json(&Sleep { seconds: 0.3 }), State::Succeeded),
         demo(
             "a photo made small",
             NewJob::new("resize_image").json(&ResizeImage::new(photo, small, 320, 320)),

@@ -98,7 +98,11 @@ fn tell_how_to_go_on(context: &Context) {
     let (name, settings) = (context.app.name, &context.settings);
     let queues: Vec<&str> = settings.queues.0.iter().map(|(queue, _)| queue.as_str()).collect();
     eprintln!();
-    eprintln!("Serving queues {} on {}; Ctrl-C stops.", queues.join(", "), longshore::store::without_secret(&settings.database));
+    eprintln!(
+        "Serving queues {} on {}; Ctrl-C stops.",
+        queues.join(", "),
+        longshore::store::without_secret(&settings.database)
+    );
     eprintln!("From another shell in this folder:");
     eprintln!("  {name} enqueue sleep --payload '{{\"seconds\": 2}}' --wait");
     eprintln!("  {name} jobs list");

@@ -42,7 +42,10 @@ async fn list(context: &Context, args: ListArgs) -> Result<Exit, Failure> {
     }
     let now = Timestamp::now();
     let rows = page.jobs.iter().map(|job| row(job, now)).collect();
-    table(["ID", "KIND", "QUEUE", "PRIORITY", "STATE", "ATTEMPT", "ENQUEUED", "DUE OR ENDED"], rows)?;
+    table(
+        ["ID", "KIND", "QUEUE", "PRIORITY", "STATE", "ATTEMPT", "ENQUEUED", "DUE OR ENDED"],
+        rows,
+    )?;
     if let Some(cursor) = next {
         eprintln!("more: --after {cursor}");
     }

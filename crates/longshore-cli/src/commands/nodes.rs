@@ -17,13 +17,17 @@ pub(super) async fn run(context: Context, command: NodesCommand) -> Result<Exit,
     } else {
         let now = Timestamp::now();
         let rows = nodes.iter().map(|node| row(node, now)).collect();
-        table(["ID", "NAME", "VERSION", "STATE", "RUNNING", "QUEUES", "STARTED", "LEASE ENDS"], rows)?;
+        table(
+            ["ID", "NAME", "VERSION", "STATE", "RUNNING", "QUEUES", "STARTED", "LEASE ENDS"],
+            rows,
+        )?;
     }
     Ok(Exit::Ok)
 }
 
 fn row(node: &NodeRow, now: Timestamp) -> [String; 8] {
-    let queues: Vec<String> = node.queues.iter().map(|(name, slots)| format!("{name}={slots}")).collect();
+    let queues: Vec<String> =
+        node.queues.iter().map(|(name, slots)| format!("{name}={slots}")).collect();
     [
         node.id.to_string(),
         node.name.clone(),

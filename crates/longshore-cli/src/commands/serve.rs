@@ -27,7 +27,8 @@ pub(super) async fn run(context: Context, args: ServeArgs) -> Result<Exit, Failu
             return Ok(Exit::Ok);
         }
     };
-    let worker = context.settings.queues.0.iter().fold(worker(&context, client.clone())?, add_queue);
+    let worker =
+        context.settings.queues.0.iter().fold(worker(&context, client.clone())?, add_queue);
     serve_until_stopped(worker.start()?, &mut signals).await;
     client.close().await;
     Ok(Exit::Ok)
@@ -77,5 +78,9 @@ pub(super) async fn serve_until_stopped(mut working: Working, signals: &mut Sign
     let after = working.health();
     let given_back = after.given_back_total - before.given_back_total;
     let drained = (after.finished_total - before.finished_total).saturating_sub(given_back);
-    tracing::info!(drained, given_back, "stopped after {signal}: {drained} jobs drained, {given_back} given back");
+    tracing::info!(
+        drained,
+        given_back,
+        "stopped after {signal}: {drained} jobs drained, {given_back} given back"
+    );
 }

@@ -21,11 +21,13 @@ pub(super) fn unknown(given: &Dict, known: &[String]) -> Option<String> {
     // Below a key of ours anything may come: queues have the names that people give them.
     let is_known = |key: &&String| {
         known.iter().any(|ours| {
-            key.strip_prefix(ours.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            key.strip_prefix(ours.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })
     };
     let key = keys.iter().find(|key| !is_known(key))?;
-    let nearest = known.iter().map(|ours| (nearness(key, ours), ours)).max_by(|a, b| a.0.total_cmp(&b.0));
+    let nearest =
+        known.iter().map(|ours| (nearness(key, ours), ours)).max_by(|a, b| a.0.total_cmp(&b.0));
     Some(match nearest {
         Some((near, ours)) if near > 0.7 => {
             format!("unknown key `{key}`; did you mean `{ours}`?")
@@ -68,7 +70,10 @@ mod tests {
     fn a_slip_is_named_with_what_was_meant() {
         let meant = |toml: &str| complaint(toml).expect(toml);
         assert_eq!(meant("databse = 'x'"), "unknown key `databse`; did you mean `database`?");
-        assert_eq!(meant("[worker]\nleese = '3s'"), "unknown key `worker.leese`; did you mean `worker.lease`?");
+        assert_eq!(
+            meant("[worker]\nleese = '3s'"),
+            "unknown key `worker.leese`; did you mean `worker.lease`?"
+        );
         assert_eq!(meant("lease = '3s'"), "unknown key `lease`; did you mean `worker.lease`?");
         assert!(meant("[zebra]\nq = 1").contains("the keys are database, kinds.files_root"));
     }

@@ -34,7 +34,8 @@ pub(crate) fn load(args: &Args) -> Result<Settings, Failure> {
 
 /// Which file to read: one that is asked for must be there.
 fn file(args: &Args) -> Result<Option<PathBuf>, Failure> {
-    let asked = args.common.config.clone().or_else(|| std::env::var_os("LONGSHORE_CONFIG").map(Into::into));
+    let asked =
+        args.common.config.clone().or_else(|| std::env::var_os("LONGSHORE_CONFIG").map(Into::into));
     match asked {
         Some(file) => match std::fs::metadata(&file) {
             Ok(_) => Ok(Some(file)),
@@ -47,7 +48,9 @@ fn file(args: &Args) -> Result<Option<PathBuf>, Failure> {
 /// `LONGSHORE_WORKER__LEASE` for `worker.lease`; and `DATABASE_URL`, which many platforms set.
 fn environment(known: &[String]) -> Result<Layer, Failure> {
     let mut layer = Layer::new("the environment");
-    let named = |key: &String| (key.clone(), format!("LONGSHORE_{}", key.replace('.', "__").to_uppercase()));
+    let named = |key: &String| {
+        (key.clone(), format!("LONGSHORE_{}", key.replace('.', "__").to_uppercase()))
+    };
     let platform = std::iter::once(("database".to_owned(), "DATABASE_URL".to_owned()));
     for (key, variable) in platform.chain(known.iter().map(named)) {
         match std::env::var(&variable) {
@@ -64,7 +67,10 @@ fn environment(known: &[String]) -> Result<Layer, Failure> {
 fn flags(args: &Args) -> Layer {
     let mut layer = Layer::new("the flags");
     layer.set_if("database", args.common.database.clone());
-    layer.set_if("log.format", args.common.log_format.map(|format| format!("{format:?}").to_lowercase()));
+    layer.set_if(
+        "log.format",
+        args.common.log_format.map(|format| format!("{format:?}").to_lowercase()),
+    );
     layer.set_if("log.level", args.common.log_level.clone());
     match &args.command {
         Command::Dev(dev) => worker_flags(&mut layer, &dev.worker),
@@ -81,7 +87,10 @@ fn worker_flags(layer: &mut Layer, args: &WorkerArgs) {
     layer.set_if("worker.drain", args.drain.map(|span| span.to_string()));
     layer.set_if("worker.poll", args.poll.map(|span| span.to_string()));
     layer.set_if("worker.upkeep", args.no_upkeep.then_some(false));
-    layer.set_if("kinds.files_root", args.files_root.as_ref().map(|path| path.display().to_string()));
+    layer.set_if(
+        "kinds.files_root",
+        args.files_root.as_ref().map(|path| path.display().to_string()),
+    );
 }
 
 /// Single values by their dotted keys.
@@ -139,8 +148,8 @@ where
     }
     match Given::deserialize(from)? {
         Given::Value(value) => Ok(value),
-        Given::Text(text) => text.parse().map_err(|error| {
-            serde::de::Error::custom(format!("`{text}`: {error}"))
-        }),
+        Given::Text(text) => {
+            text.parse().map_err(|error| serde::de::Error::custom(format!("`{text}`: {error}")))
+        }
     }
 }

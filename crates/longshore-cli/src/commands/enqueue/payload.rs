@@ -25,7 +25,9 @@ fn text(from: impl Read, name: &str, limit: usize) -> Result<String, Failure> {
     let read = from.take(limit as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| unreadable(name, &error))?;
     if bytes.len() > limit {
-        return Err(Failure::usage(format!("payload has more than {limit} bytes, which is the limit")));
+        return Err(Failure::usage(format!(
+            "payload has more than {limit} bytes, which is the limit"
+        )));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -7,7 +7,7 @@ use longshore::{Client, JobId, JobRow, State};
 use super::Context;
 use crate::connect::patiently;
 use crate::exit::{Exit, Failure};
-use crate::print::{data, json, roughly, visible};
+use crate::print::{json, roughly, stored, visible};
 use crate::view::JobView;
 
 /// A job that waits longer than this may have nobody to run it.
@@ -56,13 +56,15 @@ fn tell(job: &JobRow) -> Result<(), Failure> {
     let attempt = format!("attempt {} of {}", job.attempt, job.max_attempts);
     let waited = if job.state.is_end() { "" } else { "timed out waiting: " };
     eprintln!("{waited}{}{}, {attempt}", job.state, took.unwrap_or_default());
-    if job.state != State::Succeeded && let Some(error) = job.errors.last() {
+    if job.state != State::Succeeded
+        && let Some(error) = job.errors.last()
+    {
         let (kind, message) = (error.kind.as_str(), visible(&error.message));
         eprintln!("{kind}: {message}");
         error.chain.iter().for_each(|cause| eprintln!("caused by: {}", visible(cause)));
     }
     match &job.output {
-        Some(output) => data(output),
+        Some(output) => stored(output),
         None => Ok(()),
     }
 }

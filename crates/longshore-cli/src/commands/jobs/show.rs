@@ -35,7 +35,10 @@ pub(super) fn job(job: &JobRow) -> Result<(), Failure> {
     }
     for error in &job.errors {
         let (attempt, kind) = (error.attempt, error.kind.as_str());
-        add("error", Some(format!("attempt {attempt}, {}, {kind}: {}", when(error.at, now), error.message)));
+        add(
+            "error",
+            Some(format!("attempt {attempt}, {}, {kind}: {}", when(error.at, now), error.message)),
+        );
         for cause in &error.chain {
             add("", Some(format!("caused by: {cause}")));
         }
