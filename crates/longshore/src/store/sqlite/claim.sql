@@ -84,5 +84,6 @@ WHERE seq IN (
             ORDER BY run_at, id LIMIT $6)
         LIMIT $6))
 RETURNING id, kind, queue, priority, run_at, attempt, max_attempts, backoff, timeout_ms, meta,
-    coalesce(payload, (SELECT p.payload FROM longshore_payload AS p WHERE p.id = longshore_job.id))
-        AS payload, lease;
+    -- Without the cast, RETURNING forgets the column's type and walks the whole payload table.
+    coalesce(payload, (SELECT p.payload FROM longshore_payload AS p
+        WHERE p.id = CAST(longshore_job.id AS BLOB))) AS payload, lease;
