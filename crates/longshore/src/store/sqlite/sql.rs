@@ -32,6 +32,7 @@ macro_rules! steps {
 }
 
 steps! {
+    BENCH = "bench.sql";
     CANCEL = "cancel.sql";
     CLAIM = "claim.sql";
     ENQUEUE = "enqueue.sql";
