@@ -10,7 +10,6 @@ use longshore::job::{AttemptError, AttemptFault, Event};
 use longshore::store::{self, *};
 use longshore::{Clock, JobId, NewJob, State, StoreError, StoreOptions, Timestamp};
 use sqlx::{Connection, Executor, PgConnection, Row};
-use uuid::Uuid;
 
 const SEC: Duration = Duration::from_secs(1);
 const LEASE: Duration = Duration::from_secs(30);
@@ -88,7 +87,13 @@ impl T {
     fn next_no(&self) -> i64 {
         self.no.fetch_add(1, Ordering::SeqCst) + 1
     }
-    async fn claim_as(&self, node: NodeId, no: i64, limit: u32, marks: [LaneMark; 10]) -> Result<Claimed> {
+    async fn claim_as(
+        &self,
+        node: NodeId,
+        no: i64,
+        limit: u32,
+        marks: [LaneMark; 10],
+    ) -> Result<Claimed> {
         let queues = [QueueAsk { queue: "default".into(), limit, marks }];
         let kinds = ["k".to_owned()];
         self.store.claim(&Claim { node, no, queues: &queues, kinds: &kinds }).await
@@ -249,8 +254,16 @@ async fn cancel_before_each_ending(t: T) {
         assert_eq!(t.store.cancel(id, &ask).await.unwrap(), State::Running);
         assert_eq!(t.store.cancel(id, &AskCancel::default()).await.unwrap(), State::Running);
         assert_eq!(t.store.cancels(t.node).await.unwrap(), [id]);
-        assert_eq!(t.finish(&job, ending.clone()).await, Ack::Recorded(State::Cancelled), "{ending:?}");
-        assert_eq!(t.finish(&job, ending.clone()).await, Ack::Recorded(State::Cancelled), "{ending:?}");
+        assert_eq!(
+            t.finish(&job, ending.clone()).await,
+            Ack::Recorded(State::Cancelled),
+            "{ending:?}"
+        );
+        assert_eq!(
+            t.finish(&job, ending.clone()).await,
+            Ack::Recorded(State::Cancelled),
+            "{ending:?}"
+        );
         let row = t.store.get(id).await.unwrap().unwrap();
         let cancel = row.cancel.unwrap();
         assert_eq!((row.state, cancel.by.as_deref()), (State::Cancelled, Some("me")));
@@ -288,16 +301,25 @@ async fn cancel_and_retry_by_the_table(t: T) {
     assert!(t.store.get(id).await.unwrap().unwrap().cancel.is_none());
     let job = t.claim(1).await.remove(0);
     refused(t.store.retry(id, 1).await.unwrap_err(), State::Running, Event::Retry);
-    assert_eq!(t.finish(&job, Ending::Dead { error: t.fault("no") }).await, Ack::Recorded(State::Dead));
+    assert_eq!(
+        t.finish(&job, Ending::Dead { error: t.fault("no") }).await,
+        Ack::Recorded(State::Dead)
+    );
     refused(t.store.cancel(id, &none).await.unwrap_err(), State::Dead, Event::Cancel);
     let row = t.store.get(id).await.unwrap().unwrap();
     assert_eq!((row.run_at, row.finished_at), (None, Some(t.store.now().await.unwrap())));
     assert_eq!(row.errors.len(), 1);
     assert_eq!(row.errors[0].at, t.store.now().await.unwrap());
-    assert_eq!((row.errors[0].message.as_str(), &row.errors[0].chain[..]), ("no", &["cause".to_owned()][..]));
+    assert_eq!(
+        (row.errors[0].message.as_str(), &row.errors[0].chain[..]),
+        ("no", &["cause".to_owned()][..])
+    );
     t.store.retry(id, u32::MAX).await.unwrap();
     let row = t.store.get(id).await.unwrap().unwrap();
-    assert_eq!((row.state, row.attempt, row.errors.len(), row.max_attempts), (State::Queued, 1, 1, i32::MAX as u32));
+    assert_eq!(
+        (row.state, row.attempt, row.errors.len(), row.max_attempts),
+        (State::Queued, 1, 1, i32::MAX as u32)
+    );
     let job = t.claim(1).await.remove(0);
     t.finish(&job, Ending::Succeeded { output: None }).await;
     refused(t.store.retry(id, 1).await.unwrap_err(), State::Succeeded, Event::Retry);
@@ -344,7 +366,10 @@ async fn endings_lead_where_they_say(t: T) {
     let kept: Vec<&str> = row.errors.iter().map(|error| error.message.as_str()).collect();
     assert_eq!(kept, ["2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]);
     let job = t.claim(1).await.remove(0);
-    assert_eq!(t.finish(&job, Ending::Cancelled { why: "enough".into() }).await, Ack::Recorded(State::Cancelled));
+    assert_eq!(
+        t.finish(&job, Ending::Cancelled { why: "enough".into() }).await,
+        Ack::Recorded(State::Cancelled)
+    );
     let cancel = t.store.get(id).await.unwrap().unwrap().cancel.unwrap();
     assert_eq!((cancel.by.as_deref(), cancel.why.as_deref()), (Some("handler"), Some("enough")));
 }
@@ -356,13 +381,19 @@ async fn lost_nodes_are_rescued(t: T) {
     assert!(t.store.rescue().await.unwrap().nodes.is_empty());
     t.clock.advance(LEASE);
     let rescued = t.store.rescue().await.unwrap();
-    assert_eq!((&rescued.nodes[..], &rescued.queued[..], &rescued.dead[..]), (&[t.node][..], &[again][..], &[last][..]));
+    assert_eq!(
+        (&rescued.nodes[..], &rescued.queued[..], &rescued.dead[..]),
+        (&[t.node][..], &[again][..], &[last][..])
+    );
     assert_eq!(t.store.rescue().await.unwrap(), Rescued::default());
     for job in &jobs {
         assert_eq!(t.finish(job, Ending::Succeeded { output: None }).await, Ack::LeaseLost);
     }
     let row = t.store.get(last).await.unwrap().unwrap();
-    assert_eq!((row.state, row.run_at, row.errors[0].kind), (State::Dead, None, AttemptFault::NodeLost));
+    assert_eq!(
+        (row.state, row.run_at, row.errors[0].kind),
+        (State::Dead, None, AttemptFault::NodeLost)
+    );
     let beat = Beat { node: t.node, lease_for: LEASE, over: vec![] };
     assert_eq!(t.store.beat(&beat).await.unwrap(), Pulse::Lost);
     assert!(!t.claim_as(t.node, 99, 1, [START; 10]).await.unwrap().live);
@@ -444,7 +475,8 @@ async fn a_lost_claim_cannot_come_true_after_recall(t: T) {
     let recall = tokio::spawn(async move { store.recall(node, 51).await });
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!recall.is_finished());
-    let sql = "update longshore.job set node = $1::uuid, lease = 51, attempt = 1 where id = $2::uuid";
+    let sql =
+        "update longshore.job set node = $1::uuid, lease = 51, attempt = 1 where id = $2::uuid";
     sqlx::query(sql).bind(node.0).bind(id.as_uuid()).execute(&mut *tx).await.unwrap();
     let sql = "insert into longshore.claim (node, no, ids) values ($1::uuid, 51, array[$2::uuid])";
     sqlx::query(sql).bind(node.0).bind(id.as_uuid()).execute(&mut *tx).await.unwrap();
@@ -479,11 +511,19 @@ async fn a_missing_partition_is_made(t: T) {
     t.add(k()).await;
     let id = t.add(k()).await;
     assert_eq!(t.store.cancel(id, &AskCancel::default()).await.unwrap(), State::Cancelled);
-    assert_eq!(t.count("select count(*) from pg_inherits where inhparent = 'longshore.history'::regclass").await, 8 + 4);
+    assert_eq!(
+        t.count("select count(*) from pg_inherits where inhparent = 'longshore.history'::regclass")
+            .await,
+        8 + 4
+    );
     let term = t.store.lead(t.node, LEASE).await.unwrap().unwrap();
     t.store.make_partitions(Lead { node: t.node, term }, 7).await.unwrap();
     t.store.make_partitions(Lead { node: t.node, term }, 7).await.unwrap();
-    assert_eq!(t.count("select count(*) from pg_inherits where inhparent = 'longshore.history'::regclass").await, 8 + 4 + 7);
+    assert_eq!(
+        t.count("select count(*) from pg_inherits where inhparent = 'longshore.history'::regclass")
+            .await,
+        8 + 4 + 7
+    );
     let wrong = Lead { node: NodeId::new(), term };
     assert!(matches!(t.store.make_partitions(wrong, 7).await, Err(StoreError::NotLeader)));
 }
@@ -491,8 +531,15 @@ async fn a_missing_partition_is_made(t: T) {
 async fn payloads_come_back_byte_for_byte(t: T) {
     let large = format!("{{\"a\":\"\\u0000\",\"a\":\"{}\"}}", "é".repeat(3_000));
     let bodies = [
-        "\"\\u0000\"", "1e400", "{\"a\":1,\"a\":2}", "12345678901234567890.10", " [ 1 ,\t2 ] ",
-        "\"\\ud83d\\ude00😀\"", "null", "-0", large.as_str(),
+        "\"\\u0000\"",
+        "1e400",
+        "{\"a\":1,\"a\":2}",
+        "12345678901234567890.10",
+        " [ 1 ,\t2 ] ",
+        "\"\\ud83d\\ude00😀\"",
+        "null",
+        "-0",
+        large.as_str(),
     ];
     for body in bodies {
         let id = t.add(k().payload(body)).await;
@@ -510,10 +557,17 @@ async fn payloads_come_back_byte_for_byte(t: T) {
 async fn hand_made_infinities_do_no_harm(t: T) {
     let ids = [t.add(k()).await, t.add(k()).await];
     t.run(&format!("update longshore.job set run_at = '-infinity' where id = '{}'", ids[0])).await;
-    t.run(&format!("update longshore.job set run_at = 'infinity', created_at = 'infinity' where id = '{}'", ids[1])).await;
+    t.run(&format!(
+        "update longshore.job set run_at = 'infinity', created_at = 'infinity' where id = '{}'",
+        ids[1]
+    ))
+    .await;
     let rows = t.store.list(&ListQuery::default()).await.unwrap().jobs;
     assert_eq!(rows[1].run_at, Some(Timestamp::from_micros(i64::MIN)));
-    assert_eq!((rows[0].run_at, rows[0].state), (Some(Timestamp::from_micros(i64::MAX)), State::Scheduled));
+    assert_eq!(
+        (rows[0].run_at, rows[0].state),
+        (Some(Timestamp::from_micros(i64::MAX)), State::Scheduled)
+    );
     let jobs = t.claim(5).await;
     assert_eq!(jobs.iter().map(|job| job.id).collect::<Vec<_>>(), [ids[0]]);
     assert_eq!(jobs[0].run_at.to_string(), "out of range");
@@ -577,7 +631,10 @@ async fn nodes_beat_and_leave(t: T) {
     let job = t.claim(1).await.remove(0);
     let row = t.store.nodes().await.unwrap().remove(0);
     assert_eq!((row.live, row.running, row.expires_at), (true, 1, now.plus(SEC * 40)));
-    assert_eq!((&row.queues[..], &row.kinds[..]), (&[("default".to_owned(), 5)][..], &["k".to_owned()][..]));
+    assert_eq!(
+        (&row.queues[..], &row.kinds[..]),
+        (&[("default".to_owned(), 5)][..], &["k".to_owned()][..])
+    );
     t.store.leave(t.node).await.unwrap();
     assert!(!t.store.nodes().await.unwrap()[0].live);
     assert_eq!(t.store.rescue().await.unwrap().queued, [job.id]);
@@ -681,7 +738,10 @@ async fn settings_end_with_the_transaction(t: T) {
     let job = t.claim(1).await.remove(0);
     t.finish(&job, Ending::Succeeded { output: None }).await;
     t.add(k()).await;
-    let rows = sqlx::query("select setting from longshore.seen").fetch_all(&mut t.sql().await).await.unwrap();
+    let rows = sqlx::query("select setting from longshore.seen")
+        .fetch_all(&mut t.sql().await)
+        .await
+        .unwrap();
     let seen: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     assert_eq!(seen, ["on", "off", "on", "on"]);
 }
@@ -751,7 +811,8 @@ async fn large_calls_are_all_or_nothing(t: T) {
     bad.push(k().payload("{"));
     assert!(matches!(t.store.enqueue(&bad, Repeat::No).await, Err(StoreError::Bug { .. })));
     assert_eq!(t.count("select count(*) from longshore.job").await, 1_234);
-    let big: Vec<NewJob> = (0..5).map(|_| k().payload(format!("\"{}\"", "x".repeat(900_000)))).collect();
+    let big: Vec<NewJob> =
+        (0..5).map(|_| k().payload(format!("\"{}\"", "x".repeat(900_000)))).collect();
     t.store.enqueue(&big, Repeat::Yes).await.unwrap();
     assert_eq!(t.count("select count(*) from longshore.payload").await, 5);
     assert!(t.store.enqueue(&[], Repeat::No).await.unwrap().is_empty());
@@ -836,7 +897,10 @@ async fn many_may_migrate_at_once() {
             conn.execute("update longshore.migration set checksum = 'x'").await.unwrap();
             assert!(matches!(store.migrate().await, Err(StoreError::Checksum { version: 1 })));
             conn.execute("update longshore.migration set version = 7").await.unwrap();
-            assert!(matches!(store.migrate().await, Err(StoreError::Schema { found: 7, needed: 1 })));
+            assert!(matches!(
+                store.migrate().await,
+                Err(StoreError::Schema { found: 7, needed: 1 })
+            ));
             store.close().await;
         }
     }
@@ -850,8 +914,127 @@ async fn faults_at_the_door() {
     assert!(matches!(error, StoreError::Schema { found: 0, needed: 1 }), "{error:?}");
     assert!(matches!(store.now().await, Ok(now) if now.in_range()));
     let started = Instant::now();
-    let error = store::open("postgres://a:secret@127.0.0.1:1/x", StoreOptions::default()).await.err().unwrap();
+    let error = store::open("postgres://a:secret@127.0.0.1:1/x", StoreOptions::default())
+        .await
+        .err()
+        .unwrap();
     assert!(error.is_unavailable() && started.elapsed() < SEC, "{error:?}");
-    let error = store::open("postgres://a:secret@[/x", StoreOptions::default()).await.err().unwrap();
+    let error =
+        store::open("postgres://a:secret@[/x", StoreOptions::default()).await.err().unwrap();
     assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
+}
+
+/// Figures and causes, not bars: run with `--release -- --ignored --nocapture figures`.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes half a minute, prints figures"]
+async fn figures() {
+    for pooled in [false, true] {
+        let Some(t) = T::real(pooled).await else { return };
+        println!("== {}", if pooled { "pooled" } else { "direct" });
+        // Statements are prepared while the tables are empty.
+        t.add(k()).await;
+        for job in t.claim(10).await {
+            t.finish(&job, Ending::Succeeded { output: None }).await;
+        }
+        t.store.list(&ListQuery::default()).await.unwrap();
+        const JOBS: usize = 100_000;
+        let jobs: Vec<NewJob> = (0..JOBS).map(|n| k().payload(format!("{{\"n\":{n}}}"))).collect();
+        let started = Instant::now();
+        for some in jobs.chunks(500) {
+            t.store.enqueue(some, Repeat::No).await.unwrap();
+        }
+        println!("enqueue: {:.0}/s", JOBS as f64 / started.elapsed().as_secs_f64());
+        t.run("vacuum analyze longshore.job").await;
+        let wal = t.count("select (pg_current_wal_insert_lsn() - '0/0')::bigint").await;
+        let (mut claiming, mut finishing, mut worst, mut n) =
+            (Duration::ZERO, Duration::ZERO, Duration::ZERO, 0);
+        let mut marks = [START; 10];
+        for _ in 0..JOBS / 500 {
+            let started = Instant::now();
+            let got = t.claim_as(t.node, t.next_no(), 500, marks).await.unwrap();
+            worst = worst.max(started.elapsed());
+            claiming += started.elapsed();
+            if let Some(last) = got.jobs.last() {
+                marks[5] = (last.run_at, last.id.as_uuid());
+            }
+            let ended: Vec<_> = got
+                .jobs
+                .iter()
+                .map(|job| {
+                    (Held { id: job.id, lease: job.lease }, Ending::Succeeded { output: None })
+                })
+                .collect();
+            let started = Instant::now();
+            let acks = t.store.finish(t.node, &ended).await.unwrap();
+            finishing += started.elapsed();
+            assert!(acks.iter().all(|ack| *ack == Ack::Recorded(State::Succeeded)));
+            n += ended.len();
+        }
+        assert_eq!(n, JOBS);
+        let wal = t.count("select (pg_current_wal_insert_lsn() - '0/0')::bigint").await - wal;
+        println!(
+            "claim {:.0}/s (worst {worst:?}), finish {:.0}/s, both {:.0}/s, WAL {} bytes a job",
+            n as f64 / claiming.as_secs_f64(),
+            n as f64 / finishing.as_secs_f64(),
+            n as f64 / (claiming + finishing).as_secs_f64(),
+            wal / n as i64
+        );
+        // Reads beside a full history and a full queue.
+        for some in jobs.chunks(500) {
+            let again: Vec<NewJob> =
+                some.iter().map(|job| job.clone().with_id(JobId::new())).collect();
+            t.store.enqueue(&again, Repeat::No).await.unwrap();
+        }
+        let timed = Instant::now();
+        for job in jobs.iter().step_by(1_000) {
+            assert!(t.store.get(job.id()).await.unwrap().is_some());
+        }
+        println!("get from history: {:?}", timed.elapsed() / 100);
+        for (what, query) in [
+            ("all", ListQuery::default()),
+            ("rare", ListQuery { kind: Some("none".into()), ..ListQuery::default() }),
+            ("dead", ListQuery { states: vec![State::Dead], ..ListQuery::default() }),
+        ] {
+            let timed = Instant::now();
+            t.store.list(&query).await.unwrap();
+            println!("list {what}: {:?}", timed.elapsed());
+        }
+        let timed = Instant::now();
+        let term = t.store.lead(t.node, LEASE * 10).await.unwrap().unwrap();
+        t.store.sweep(Lead { node: t.node, term }).await.unwrap();
+        println!("sweep of 100,000: {:?}", timed.elapsed());
+        let timed = Instant::now();
+        t.store.rescue().await.unwrap();
+        println!(
+            "rescue of nothing, {} claim rows: {:?}",
+            t.count("select count(*) from longshore.claim").await,
+            timed.elapsed()
+        );
+        // Singles in flight at once, as funnels would not send them.
+        let timed = Instant::now();
+        let mut calls = Vec::new();
+        for _ in 0..8 {
+            let store = t.store.clone();
+            calls.push(tokio::spawn(async move {
+                for _ in 0..100 {
+                    store.enqueue(&[k()], Repeat::No).await.unwrap();
+                }
+            }));
+        }
+        for call in calls {
+            call.await.unwrap();
+        }
+        println!("single enqueues, 8 at once: {:.0}/s", 800.0 / timed.elapsed().as_secs_f64());
+        t.store.close().await;
+        if pooled {
+            continue;
+        }
+        tokio::time::sleep(SEC * 2).await;
+        println!(
+            "HOT: {} % of {} updates; sequential scans of job: {}",
+            t.count("select 100 * n_tup_hot_upd / n_tup_upd from pg_stat_user_tables where relname = 'job'").await,
+            t.count("select n_tup_upd from pg_stat_user_tables where relname = 'job'").await,
+            t.count("select seq_scan from pg_stat_user_tables where relname = 'job'").await,
+        );
+    }
 }
