@@ -10,7 +10,6 @@ use longshore::job::{AttemptError, AttemptFault, Event};
 use longshore::store::{self, *};
 use longshore::{Clock, JobId, NewJob, State, StoreError, StoreOptions, Timestamp};
 use sqlx::{Connection, Executor, PgConnection, Row};
-use uuid::Uuid;
 
 const SEC: Duration = Duration::from_secs(1);
 const LEASE: Duration = Duration::from_secs(30);
@@ -923,4 +922,119 @@ async fn faults_at_the_door() {
     let error =
         store::open("postgres://a:secret@[/x", StoreOptions::default()).await.err().unwrap();
     assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
+}
+
+/// Figures and causes, not bars: run with `--release -- --ignored --nocapture figures`.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes half a minute, prints figures"]
+async fn figures() {
+    for pooled in [false, true] {
+        let Some(t) = T::real(pooled).await else { return };
+        println!("== {}", if pooled { "pooled" } else { "direct" });
+        // Statements are prepared while the tables are empty.
+        t.add(k()).await;
+        for job in t.claim(10).await {
+            t.finish(&job, Ending::Succeeded { output: None }).await;
+        }
+        t.store.list(&ListQuery::default()).await.unwrap();
+        const JOBS: usize = 100_000;
+        let jobs: Vec<NewJob> = (0..JOBS).map(|n| k().payload(format!("{{\"n\":{n}}}"))).collect();
+        let started = Instant::now();
+        for some in jobs.chunks(500) {
+            t.store.enqueue(some, Repeat::No).await.unwrap();
+        }
+        println!("enqueue: {:.0}/s", JOBS as f64 / started.elapsed().as_secs_f64());
+        t.run("vacuum analyze longshore.job").await;
+        let wal = t.count("select (pg_current_wal_insert_lsn() - '0/0')::bigint").await;
+        let (mut claiming, mut finishing, mut worst, mut n) =
+            (Duration::ZERO, Duration::ZERO, Duration::ZERO, 0);
+        let mut marks = [START; 10];
+        for _ in 0..JOBS / 500 {
+            let started = Instant::now();
+            let got = t.claim_as(t.node, t.next_no(), 500, marks).await.unwrap();
+            worst = worst.max(started.elapsed());
+            claiming += started.elapsed();
+            if let Some(last) = got.jobs.last() {
+                marks[5] = (last.run_at, last.id.as_uuid());
+            }
+            let ended: Vec<_> = got
+                .jobs
+                .iter()
+                .map(|job| {
+                    (Held { id: job.id, lease: job.lease }, Ending::Succeeded { output: None })
+                })
+                .collect();
+            let started = Instant::now();
+            let acks = t.store.finish(t.node, &ended).await.unwrap();
+            finishing += started.elapsed();
+            assert!(acks.iter().all(|ack| *ack == Ack::Recorded(State::Succeeded)));
+            n += ended.len();
+        }
+        assert_eq!(n, JOBS);
+        let wal = t.count("select (pg_current_wal_insert_lsn() - '0/0')::bigint").await - wal;
+        println!(
+            "claim {:.0}/s (worst {worst:?}), finish {:.0}/s, both {:.0}/s, WAL {} bytes a job",
+            n as f64 / claiming.as_secs_f64(),
+            n as f64 / finishing.as_secs_f64(),
+            n as f64 / (claiming + finishing).as_secs_f64(),
+            wal / n as i64
+        );
+        // Reads beside a full history and a full queue.
+        for some in jobs.chunks(500) {
+            let again: Vec<NewJob> =
+                some.iter().map(|job| job.clone().with_id(JobId::new())).collect();
+            t.store.enqueue(&again, Repeat::No).await.unwrap();
+        }
+        let timed = Instant::now();
+        for job in jobs.iter().step_by(1_000) {
+            assert!(t.store.get(job.id()).await.unwrap().is_some());
+        }
+        println!("get from history: {:?}", timed.elapsed() / 100);
+        for (what, query) in [
+            ("all", ListQuery::default()),
+            ("rare", ListQuery { kind: Some("none".into()), ..ListQuery::default() }),
+            ("dead", ListQuery { states: vec![State::Dead], ..ListQuery::default() }),
+        ] {
+            let timed = Instant::now();
+            t.store.list(&query).await.unwrap();
+            println!("list {what}: {:?}", timed.elapsed());
+        }
+        let timed = Instant::now();
+        let term = t.store.lead(t.node, LEASE * 10).await.unwrap().unwrap();
+        t.store.sweep(Lead { node: t.node, term }).await.unwrap();
+        println!("sweep of 100,000: {:?}", timed.elapsed());
+        let timed = Instant::now();
+        t.store.rescue().await.unwrap();
+        println!(
+            "rescue of nothing, {} claim rows: {:?}",
+            t.count("select count(*) from longshore.claim").await,
+            timed.elapsed()
+        );
+        // Singles in flight at once, as funnels would not send them.
+        let timed = Instant::now();
+        let mut calls = Vec::new();
+        for _ in 0..8 {
+            let store = t.store.clone();
+            calls.push(tokio::spawn(async move {
+                for _ in 0..100 {
+                    store.enqueue(&[k()], Repeat::No).await.unwrap();
+                }
+            }));
+        }
+        for call in calls {
+            call.await.unwrap();
+        }
+        println!("single enqueues, 8 at once: {:.0}/s", 800.0 / timed.elapsed().as_secs_f64());
+        t.store.close().await;
+        if pooled {
+            continue;
+        }
+        tokio::time::sleep(SEC * 2).await;
+        println!(
+            "HOT: {} % of {} updates; sequential scans of job: {}",
+            t.count("select 100 * n_tup_hot_upd / n_tup_upd from pg_stat_user_tables where relname = 'job'").await,
+            t.count("select n_tup_upd from pg_stat_user_tables where relname = 'job'").await,
+            t.count("select seq_scan from pg_stat_user_tables where relname = 'job'").await,
+        );
+    }
 }
