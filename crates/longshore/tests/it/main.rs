@@ -1,0 +1,7 @@
+//! The one integration-test binary: both stores, held to the same words.
+
+mod harness;
+#[macro_use]
+mod conformance;
+
+mod sqlite;

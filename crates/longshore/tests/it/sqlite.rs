@@ -1,0 +1,3 @@
+//! The conformance suite on SQLite, and what only SQLite does.
+
+conformance!(Sqlite);
