@@ -56,13 +56,6 @@ pub async fn whatever_ends_a_run_asked_to_cancel_ends_it_cancelled(t: Harness) {
         assert!(t.claim(1).await.is_empty(), "{name}");
     }
     assert_eq!(t.count("job").await, 0);
-
-    let id = t.enqueue(job()).await;
-    t.claim_one().await;
-    t.cancel(id).await;
-    t.advance(LEASE_FOR + SECOND);
-    assert_eq!(t.rescue().await.cancelled, [id], "rescue");
-    assert_eq!(t.state(id).await, State::Cancelled);
 }
 
 pub async fn a_late_done_of_a_cancelled_job_leaves_its_output(t: Harness) {

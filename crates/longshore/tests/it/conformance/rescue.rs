@@ -81,8 +81,10 @@ pub async fn a_job_asked_to_cancel_ends_cancelled(t: Harness) {
     let rescued = t.rescue().await;
 
     assert_eq!((rescued.cancelled, rescued.queued), (vec![runs[0].id], vec![runs[1].id]));
-    assert_eq!(t.state(runs[0].id).await, State::Cancelled);
-    assert_eq!(t.finish(&runs[0], done()).await, Ack::LeaseLost);
+    assert_eq!(t.finish(&runs[0], done_with("1")).await, Ack::LeaseLost);
+    let row = t.get(runs[0].id).await;
+    assert_eq!((row.state, row.attempt, row.output), (State::Cancelled, 1, None));
+    assert_eq!(row.errors[0].kind, AttemptFault::NodeLost);
 }
 
 pub async fn a_lost_node_hears_that_it_is_lost(t: Harness) {
