@@ -1,0 +1,2 @@
+-- Has any migration been applied?
+select to_regclass('longshore.migration') is not null
