@@ -4,4 +4,6 @@ mod harness;
 #[macro_use]
 mod conformance;
 
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sqlite;

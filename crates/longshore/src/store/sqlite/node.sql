@@ -16,7 +16,7 @@ WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM longshore_job WHERE node = $1);
 
 -- step: expire
 -- It still holds jobs: they are rescued at once. $1 id · $2 now
-UPDATE longshore_node SET expires_at = min(expires_at, $2 - 1) WHERE id = $1 AND lost_at IS NULL;
+UPDATE longshore_node SET expires_at = min(expires_at, $2) WHERE id = $1 AND lost_at IS NULL;
 
 -- step: list
 -- $1 now

@@ -4,7 +4,7 @@
 -- step: lost
 -- Nodes whose lease ran out, and ids that running jobs name though no such node exists. $1 now
 SELECT id FROM (
-    SELECT id FROM longshore_node WHERE lost_at IS NULL AND expires_at < $1
+    SELECT id FROM longshore_node WHERE lost_at IS NULL AND expires_at <= $1
     UNION
     SELECT DISTINCT node FROM longshore_job
     WHERE node IS NOT NULL

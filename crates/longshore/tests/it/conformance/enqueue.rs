@@ -141,8 +141,8 @@ pub async fn a_callers_own_id_is_looked_up_in_history_without_being_asked(t: Har
 
 pub async fn a_call_is_all_or_nothing(t: Harness) {
     let large = format!("\"{}\"", "x".repeat(5_000));
-    // The client refuses it; here the database has to.
-    let impossible = job().priority(77);
+    // The client refuses it; here the databases have to, each for its own reason.
+    let impossible = job().priority(77).queue("a\0b");
     let call = [job(), job().payload(large), impossible, job()];
 
     let answer = t.store.enqueue(&call, Repeat::No).await;

@@ -34,7 +34,7 @@ pub async fn jobs_of_a_node_whose_lease_ran_out_are_queued_again(t: Harness) {
 pub async fn a_live_node_keeps_its_jobs(t: Harness) {
     t.enqueue(job()).await;
     let run = t.claim_one().await;
-    t.advance(LEASE_FOR);
+    t.advance(LEASE_FOR - MILLI);
 
     assert_eq!(t.rescue().await, Rescued::default());
 
