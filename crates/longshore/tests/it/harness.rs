@@ -116,8 +116,11 @@ impl Database {
 
 impl Harness {
     pub async fn fresh(flavour: Flavour) -> Option<Harness> {
+        Harness::with_clock(flavour, Clock::manual(Timestamp::now())).await
+    }
+
+    pub async fn with_clock(flavour: Flavour, clock: Clock) -> Option<Harness> {
         let database = Database::fresh(flavour).await?;
-        let clock = Clock::manual(Timestamp::now());
         let store = longshore::store::open(&database.url(), database.options(clock.clone()))
             .await
             .expect("the store opens");

@@ -4,6 +4,11 @@ mod harness;
 #[macro_use]
 mod conformance;
 
+mod cases;
+mod migrations;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;
+mod tidy;
+#[cfg(feature = "postgres")]
+mod walk;
