@@ -103,7 +103,11 @@ impl SqliteStore {
         let mut tx = self.begin(doing).await?;
         self.must_lead(&mut tx, lead, now).await?;
         let mut rescued = Rescued::default();
-        for node in lost(&mut tx, now).await.map_err(failed(doing))? {
+        let stray: Vec<Uuid> = sqlx::query_scalar(RESCUE.step("stray"))
+            .fetch_all(&mut *tx)
+            .await
+            .map_err(failed(doing))?;
+        for node in stray {
             rescue_one(&mut tx, node, now, &mut rescued).await.map_err(failed(doing))?;
         }
         sqlx::query(RESCUE.step("forget"))

@@ -1,4 +1,5 @@
--- Twin of postgres/rescue.sql. Differs: SQLite has one writer, so one transaction sees it all; rows
+-- Only here: one file for what rescue_*.sql, give_away.sql, mark_lost.sql, sweep.sql and forget_nodes.sql
+-- do on PostgreSQL. SQLite has one writer, so one transaction sees it all; rows
 -- whose node row is gone are found through the node index.
 
 -- step: lost
@@ -10,6 +11,12 @@ SELECT id FROM (
     WHERE node IS NOT NULL
         AND node NOT IN (SELECT id FROM longshore_node WHERE lost_at IS NULL))
 ORDER BY id LIMIT 10;
+
+-- step: stray
+-- Only those ids that running jobs name though no such node lives.
+SELECT DISTINCT node FROM longshore_job
+WHERE node IS NOT NULL AND node NOT IN (SELECT id FROM longshore_node WHERE lost_at IS NULL)
+ORDER BY node LIMIT 10;
 
 -- step: note
 -- What happened to all that a node held. The lease goes first: history must not answer a late finish of
