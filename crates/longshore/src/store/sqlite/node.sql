@@ -1,4 +1,4 @@
--- Twin of postgres/node.sql: the life of a node, one statement a step.
+-- Only here: one file for the life of a node, which has a file a call on PostgreSQL.
 
 -- step: join
 -- $1 id · $2 name · $3 version · $4 queues, JSON · $5 kinds, JSON · $6 now · $7 expires_at
