@@ -35,11 +35,16 @@ fn server(t: &Harness) -> &postgres::TestDatabase {
 #[test]
 fn claims_touch_no_index() {
     run(Flavour::Postgres, |t: Harness| async move {
-        for _ in 0..4 {
-            t.enqueue_all(&jobs(500)).await;
-        }
+        // As in a running system: jobs come, are claimed and go, and their pages are used again.
         let node = t.node().await;
-        while !node.claim(100).await.is_empty() {}
+        for _ in 0..40 {
+            t.enqueue_all(&jobs(50)).await;
+            for _ in 0..5 {
+                let runs = node.claim(10).await;
+                let call: Vec<_> = runs.iter().map(|run| (run.held(), done())).collect();
+                t.finish_all(node.id, &call).await;
+            }
+        }
         let of = |column: &str| {
             format!(
                 "SELECT coalesce(sum({column}), 0)::bigint FROM pg_stat_user_tables
@@ -57,7 +62,7 @@ fn claims_touch_no_index() {
         })
         .await;
         let (all, hot) = (t.number(of("n_tup_upd")).await, t.number(of("n_tup_hot_upd")).await);
-        assert!(hot * 10 >= all * 9, "{hot} of {all} updates were heap-only");
+        assert!(hot * 100 >= all * 90, "{hot} of {all} updates were heap-only");
     });
 }
 

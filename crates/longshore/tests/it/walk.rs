@@ -126,7 +126,8 @@ impl Call {
                 let asks = QUEUES.iter().map(|queue| ask(queue, dice.roll(4) as u32)).collect();
                 Call::Claim(node, last_no + 1, asks)
             }
-            40..=42 => Call::Recall(node, dice.roll(last_no as u64 + 2) as i64),
+            // Never of a number to come: a recall says that its claim cannot come true any more.
+            40..=42 => Call::Recall(node, dice.roll(last_no as u64 + 1) as i64),
             43..=64 if !known.runs.is_empty() => {
                 // Mostly fresh runs, some of them late; all of one node, as a node would.
                 let place = known.runs.len() - 1 - one_of(dice, known.runs.len().min(8));
