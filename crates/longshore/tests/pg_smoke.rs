@@ -89,7 +89,13 @@ impl T {
     fn next_no(&self) -> i64 {
         self.no.fetch_add(1, Ordering::SeqCst) + 1
     }
-    async fn claim_as(&self, node: NodeId, no: i64, limit: u32, marks: [LaneMark; 10]) -> Result<Claimed> {
+    async fn claim_as(
+        &self,
+        node: NodeId,
+        no: i64,
+        limit: u32,
+        marks: [LaneMark; 10],
+    ) -> Result<Claimed> {
         let queues = [QueueAsk { queue: "default".into(), limit, marks }];
         let kinds = ["k".to_owned()];
         self.store.claim(&Claim { node, no, queues: &queues, kinds: &kinds }).await
@@ -250,8 +256,16 @@ async fn cancel_before_each_ending(t: T) {
         assert_eq!(t.store.cancel(id, &ask).await.unwrap(), State::Running);
         assert_eq!(t.store.cancel(id, &AskCancel::default()).await.unwrap(), State::Running);
         assert_eq!(t.store.cancels(t.node).await.unwrap(), [id]);
-        assert_eq!(t.finish(&job, ending.clone()).await, Ack::Recorded(State::Cancelled), "{ending:?}");
-        assert_eq!(t.finish(&job, ending.clone()).await, Ack::Recorded(State::Cancelled), "{ending:?}");
+        assert_eq!(
+            t.finish(&job, ending.clone()).await,
+            Ack::Recorded(State::Cancelled),
+            "{ending:?}"
+        );
+        assert_eq!(
+            t.finish(&job, ending.clone()).await,
+            Ack::Recorded(State::Cancelled),
+            "{ending:?}"
+        );
         let row = t.store.get(id).await.unwrap().unwrap();
         let cancel = row.cancel.unwrap();
         assert_eq!((row.state, cancel.by.as_deref()), (State::Cancelled, Some("me")));
@@ -289,16 +303,25 @@ async fn cancel_and_retry_by_the_table(t: T) {
     assert!(t.store.get(id).await.unwrap().unwrap().cancel.is_none());
     let job = t.claim(1).await.remove(0);
     refused(t.store.retry(id, 1).await.unwrap_err(), State::Running, Event::Retry);
-    assert_eq!(t.finish(&job, Ending::Dead { error: t.fault("no") }).await, Ack::Recorded(State::Dead));
+    assert_eq!(
+        t.finish(&job, Ending::Dead { error: t.fault("no") }).await,
+        Ack::Recorded(State::Dead)
+    );
     refused(t.store.cancel(id, &none).await.unwrap_err(), State::Dead, Event::Cancel);
     let row = t.store.get(id).await.unwrap().unwrap();
     assert_eq!((row.run_at, row.finished_at), (None, Some(t.store.now().await.unwrap())));
     assert_eq!(row.errors.len(), 1);
     assert_eq!(row.errors[0].at, t.store.now().await.unwrap());
-    assert_eq!((row.errors[0].message.as_str(), &row.errors[0].chain[..]), ("no", &["cause".to_owned()][..]));
+    assert_eq!(
+        (row.errors[0].message.as_str(), &row.errors[0].chain[..]),
+        ("no", &["cause".to_owned()][..])
+    );
     t.store.retry(id, u32::MAX).await.unwrap();
     let row = t.store.get(id).await.unwrap().unwrap();
-    assert_eq!((row.state, row.attempt, row.errors.len(), row.max_attempts), (State::Queued, 1, 1, i32::MAX as u32));
+    assert_eq!(
+        (row.state, row.attempt, row.errors.len(), row.max_attempts),
+        (State::Queued, 1, 1, i32::MAX as u32)
+    );
     let job = t.claim(1).await.remove(0);
     t.finish(&job, Ending::Succeeded { output: None }).await;
     refused(t.store.retry(id, 1).await.unwrap_err(), State::Succeeded, Event::Retry);
@@ -345,7 +368,10 @@ async fn endings_lead_where_they_say(t: T) {
     let kept: Vec<&str> = row.errors.iter().map(|error| error.message.as_str()).collect();
     assert_eq!(kept, ["2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]);
     let job = t.claim(1).await.remove(0);
-    assert_eq!(t.finish(&job, Ending::Cancelled { why: "enough".into() }).await, Ack::Recorded(State::Cancelled));
+    assert_eq!(
+        t.finish(&job, Ending::Cancelled { why: "enough".into() }).await,
+        Ack::Recorded(State::Cancelled)
+    );
     let cancel = t.store.get(id).await.unwrap().unwrap().cancel.unwrap();
     assert_eq!((cancel.by.as_deref(), cancel.why.as_deref()), (Some("handler"), Some("enough")));
 }
@@ -357,13 +383,19 @@ async fn lost_nodes_are_rescued(t: T) {
     assert!(t.store.rescue().await.unwrap().nodes.is_empty());
     t.clock.advance(LEASE);
     let rescued = t.store.rescue().await.unwrap();
-    assert_eq!((&rescued.nodes[..], &rescued.queued[..], &rescued.dead[..]), (&[t.node][..], &[again][..], &[last][..]));
+    assert_eq!(
+        (&rescued.nodes[..], &rescued.queued[..], &rescued.dead[..]),
+        (&[t.node][..], &[again][..], &[last][..])
+    );
     assert_eq!(t.store.rescue().await.unwrap(), Rescued::default());
     for job in &jobs {
         assert_eq!(t.finish(job, Ending::Succeeded { output: None }).await, Ack::LeaseLost);
     }
     let row = t.store.get(last).await.unwrap().unwrap();
-    assert_eq!((row.state, row.run_at, row.errors[0].kind), (State::Dead, None, AttemptFault::NodeLost));
+    assert_eq!(
+        (row.state, row.run_at, row.errors[0].kind),
+        (State::Dead, None, AttemptFault::NodeLost)
+    );
     let beat = Beat { node: t.node, lease_for: LEASE, over: vec![] };
     assert_eq!(t.store.beat(&beat).await.unwrap(), Pulse::Lost);
     assert!(!t.claim_as(t.node, 99, 1, [START; 10]).await.unwrap().live);
@@ -445,7 +477,8 @@ async fn a_lost_claim_cannot_come_true_after_recall(t: T) {
     let recall = tokio::spawn(async move { store.recall(node, 51).await });
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!recall.is_finished());
-    let sql = "update longshore.job set node = $1::uuid, lease = 51, attempt = 1 where id = $2::uuid";
+    let sql =
+        "update longshore.job set node = $1::uuid, lease = 51, attempt = 1 where id = $2::uuid";
     sqlx::query(sql).bind(node.0).bind(id.as_uuid()).execute(&mut *tx).await.unwrap();
     let sql = "insert into longshore.claim (node, no, ids) values ($1::uuid, 51, array[$2::uuid])";
     sqlx::query(sql).bind(node.0).bind(id.as_uuid()).execute(&mut *tx).await.unwrap();
@@ -480,11 +513,19 @@ async fn a_missing_partition_is_made(t: T) {
     t.add(k()).await;
     let id = t.add(k()).await;
     assert_eq!(t.store.cancel(id, &AskCancel::default()).await.unwrap(), State::Cancelled);
-    assert_eq!(t.count("select count(*) from pg_inherits where inhparent = 'longshore.history'::regclass").await, 8 + 4);
+    assert_eq!(
+        t.count("select count(*) from pg_inherits where inhparent = 'longshore.history'::regclass")
+            .await,
+        8 + 4
+    );
     let term = t.store.lead(t.node, LEASE).await.unwrap().unwrap();
     t.store.make_partitions(Lead { node: t.node, term }, 7).await.unwrap();
     t.store.make_partitions(Lead { node: t.node, term }, 7).await.unwrap();
-    assert_eq!(t.count("select count(*) from pg_inherits where inhparent = 'longshore.history'::regclass").await, 8 + 4 + 7);
+    assert_eq!(
+        t.count("select count(*) from pg_inherits where inhparent = 'longshore.history'::regclass")
+            .await,
+        8 + 4 + 7
+    );
     let wrong = Lead { node: NodeId::new(), term };
     assert!(matches!(t.store.make_partitions(wrong, 7).await, Err(StoreError::NotLeader)));
 }
@@ -492,8 +533,15 @@ async fn a_missing_partition_is_made(t: T) {
 async fn payloads_come_back_byte_for_byte(t: T) {
     let large = format!("{{\"a\":\"\\u0000\",\"a\":\"{}\"}}", "é".repeat(3_000));
     let bodies = [
-        "\"\\u0000\"", "1e400", "{\"a\":1,\"a\":2}", "12345678901234567890.10", " [ 1 ,\t2 ] ",
-        "\"\\ud83d\\ude00😀\"", "null", "-0", large.as_str(),
+        "\"\\u0000\"",
+        "1e400",
+        "{\"a\":1,\"a\":2}",
+        "12345678901234567890.10",
+        " [ 1 ,\t2 ] ",
+        "\"\\ud83d\\ude00😀\"",
+        "null",
+        "-0",
+        large.as_str(),
     ];
     for body in bodies {
         let id = t.add(k().payload(body)).await;
@@ -511,10 +559,17 @@ async fn payloads_come_back_byte_for_byte(t: T) {
 async fn hand_made_infinities_do_no_harm(t: T) {
     let ids = [t.add(k()).await, t.add(k()).await];
     t.run(&format!("update longshore.job set run_at = '-infinity' where id = '{}'", ids[0])).await;
-    t.run(&format!("update longshore.job set run_at = 'infinity', created_at = 'infinity' where id = '{}'", ids[1])).await;
+    t.run(&format!(
+        "update longshore.job set run_at = 'infinity', created_at = 'infinity' where id = '{}'",
+        ids[1]
+    ))
+    .await;
     let rows = t.store.list(&ListQuery::default()).await.unwrap().jobs;
     assert_eq!(rows[1].run_at, Some(Timestamp::from_micros(i64::MIN)));
-    assert_eq!((rows[0].run_at, rows[0].state), (Some(Timestamp::from_micros(i64::MAX)), State::Scheduled));
+    assert_eq!(
+        (rows[0].run_at, rows[0].state),
+        (Some(Timestamp::from_micros(i64::MAX)), State::Scheduled)
+    );
     let jobs = t.claim(5).await;
     assert_eq!(jobs.iter().map(|job| job.id).collect::<Vec<_>>(), [ids[0]]);
     assert_eq!(jobs[0].run_at.to_string(), "out of range");
@@ -578,7 +633,10 @@ async fn nodes_beat_and_leave(t: T) {
     let job = t.claim(1).await.remove(0);
     let row = t.store.nodes().await.unwrap().remove(0);
     assert_eq!((row.live, row.running, row.expires_at), (true, 1, now.plus(SEC * 40)));
-    assert_eq!((&row.queues[..], &row.kinds[..]), (&[("default".to_owned(), 5)][..], &["k".to_owned()][..]));
+    assert_eq!(
+        (&row.queues[..], &row.kinds[..]),
+        (&[("default".to_owned(), 5)][..], &["k".to_owned()][..])
+    );
     t.store.leave(t.node).await.unwrap();
     assert!(!t.store.nodes().await.unwrap()[0].live);
     assert_eq!(t.store.rescue().await.unwrap().queued, [job.id]);
@@ -682,7 +740,10 @@ async fn settings_end_with_the_transaction(t: T) {
     let job = t.claim(1).await.remove(0);
     t.finish(&job, Ending::Succeeded { output: None }).await;
     t.add(k()).await;
-    let rows = sqlx::query("select setting from longshore.seen").fetch_all(&mut t.sql().await).await.unwrap();
+    let rows = sqlx::query("select setting from longshore.seen")
+        .fetch_all(&mut t.sql().await)
+        .await
+        .unwrap();
     let seen: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     assert_eq!(seen, ["on", "off", "on", "on"]);
 }
@@ -752,7 +813,8 @@ async fn large_calls_are_all_or_nothing(t: T) {
     bad.push(k().payload("{"));
     assert!(matches!(t.store.enqueue(&bad, Repeat::No).await, Err(StoreError::Bug { .. })));
     assert_eq!(t.count("select count(*) from longshore.job").await, 1_234);
-    let big: Vec<NewJob> = (0..5).map(|_| k().payload(format!("\"{}\"", "x".repeat(900_000)))).collect();
+    let big: Vec<NewJob> =
+        (0..5).map(|_| k().payload(format!("\"{}\"", "x".repeat(900_000)))).collect();
     t.store.enqueue(&big, Repeat::Yes).await.unwrap();
     assert_eq!(t.count("select count(*) from longshore.payload").await, 5);
     assert!(t.store.enqueue(&[], Repeat::No).await.unwrap().is_empty());
@@ -837,7 +899,10 @@ async fn many_may_migrate_at_once() {
             conn.execute("update longshore.migration set checksum = 'x'").await.unwrap();
             assert!(matches!(store.migrate().await, Err(StoreError::Checksum { version: 1 })));
             conn.execute("update longshore.migration set version = 7").await.unwrap();
-            assert!(matches!(store.migrate().await, Err(StoreError::Schema { found: 7, needed: 1 })));
+            assert!(matches!(
+                store.migrate().await,
+                Err(StoreError::Schema { found: 7, needed: 1 })
+            ));
             store.close().await;
         }
     }
@@ -851,8 +916,12 @@ async fn faults_at_the_door() {
     assert!(matches!(error, StoreError::Schema { found: 0, needed: 1 }), "{error:?}");
     assert!(matches!(store.now().await, Ok(now) if now.in_range()));
     let started = Instant::now();
-    let error = store::open("postgres://a:secret@127.0.0.1:1/x", StoreOptions::default()).await.err().unwrap();
+    let error = store::open("postgres://a:secret@127.0.0.1:1/x", StoreOptions::default())
+        .await
+        .err()
+        .unwrap();
     assert!(error.is_unavailable() && started.elapsed() < SEC, "{error:?}");
-    let error = store::open("postgres://a:secret@[/x", StoreOptions::default()).await.err().unwrap();
+    let error =
+        store::open("postgres://a:secret@[/x", StoreOptions::default()).await.err().unwrap();
     assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
 }

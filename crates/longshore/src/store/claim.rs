@@ -13,8 +13,7 @@ pub const LANES: usize = 10;
 pub type LaneMark = (Timestamp, Uuid);
 
 /// The mark that hides nothing: it lies before the earliest time that can be enqueued.
-pub const START: LaneMark =
-    (Timestamp::from_micros(Timestamp::MIN.as_micros() - 1), Uuid::nil());
+pub const START: LaneMark = (Timestamp::from_micros(Timestamp::MIN.as_micros() - 1), Uuid::nil());
 
 /// A node asks for jobs.
 #[derive(Clone, Debug)]

@@ -186,7 +186,8 @@ const CASES: &[Row] = &[
 fn every_case_is_listed_once() {
     let field = (1..=102).map(|n| format!("FC-{n:03}"));
     let faults = [("A", 16), ("B", 14), ("C", 29)];
-    let faults = faults.into_iter().flat_map(|(who, most)| (1..=most).map(move |n| format!("{who}{n}")));
+    let faults =
+        faults.into_iter().flat_map(|(who, most)| (1..=most).map(move |n| format!("{who}{n}")));
     let expected: Vec<String> = field.chain(faults).collect();
     let listed: Vec<&str> = CASES.iter().map(|(number, ..)| *number).collect();
     assert_eq!(listed, expected);
@@ -201,14 +202,18 @@ fn every_test_that_is_named_exists() {
     let mut tests = HashSet::new();
     let mut folders: Vec<PathBuf> = vec![crates.into()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").path()) {
+        for entry in
+            std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").path())
+        {
             if entry.is_dir() {
                 folders.push(entry);
             } else if entry.extension().is_some_and(|ext| ext == "rs") {
                 let text = std::fs::read_to_string(&entry).expect("a source file");
-                tests.extend(text.split("fn ").skip(1).filter_map(|rest| {
-                    rest.split_once('(').map(|(name, _)| name.to_owned())
-                }));
+                tests.extend(
+                    text.split("fn ")
+                        .skip(1)
+                        .filter_map(|rest| rest.split_once('(').map(|(name, _)| name.to_owned())),
+                );
             }
         }
     }

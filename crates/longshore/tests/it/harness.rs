@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use longshore::job::{AttemptError, AttemptFault};
 use longshore::store::{
-    Ack, AskCancel, Beat, Claim, Claimed, ClaimedJob, Conn, Ending, Enqueued, Held, LANES, Lead,
-    LaneMark, NewNode, NodeId, Pooler, Pulse, QueueAsk, Repeat, Rescued, START, Store, Tx,
+    Ack, AskCancel, Beat, Claim, Claimed, ClaimedJob, Conn, Ending, Enqueued, Held, LANES,
+    LaneMark, Lead, NewNode, NodeId, Pooler, Pulse, QueueAsk, Repeat, Rescued, START, Store, Tx,
 };
 use longshore::{Clock, JobId, JobRow, NewJob, State, StoreOptions, Timestamp};
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};

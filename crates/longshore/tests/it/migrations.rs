@@ -7,10 +7,12 @@ use longshore::store::{Repeat, StoreError};
 use crate::harness::*;
 
 fn names(backend: &str) -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store").join(backend).join("migrations");
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store").join(backend).join("migrations");
     let entries = std::fs::read_dir(folder).expect("the migrations");
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.expect("a file").file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("a file").file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
@@ -27,8 +29,11 @@ fn both_backends_have_the_same_ones_numbered_without_a_gap() {
 fn a_migration_that_was_edited_later_is_refused() {
     for flavour in FLAVOURS {
         run(flavour, |t: Harness| async move {
-            t.execute(format!("UPDATE {} SET checksum = 'another' WHERE version = 1", t.table("migration")))
-                .await;
+            t.execute(format!(
+                "UPDATE {} SET checksum = 'another' WHERE version = 1",
+                t.table("migration")
+            ))
+            .await;
 
             let answer = t.store.migrate().await;
 

@@ -85,7 +85,10 @@ fn a_plan_made_on_the_empty_table_stays_good() {
     run(Flavour::Postgres, |t: Harness| async move {
         let node = t.node().await;
         let mut conn = server(&t).conn().await;
-        let prepare = format!("SET plan_cache_mode = force_custom_plan; PREPARE look AS {}", source("claim.sql"));
+        let prepare = format!(
+            "SET plan_cache_mode = force_custom_plan; PREPARE look AS {}",
+            source("claim.sql")
+        );
         sqlx::raw_sql(AssertSqlSafe(prepare)).execute(&mut conn).await.expect("a statement");
         let look = format!("EXECUTE look {}", claim_by_hand(&t, &node).await);
         sqlx::raw_sql(AssertSqlSafe(look)).execute(&mut conn).await.expect("a look");
@@ -119,10 +122,15 @@ fn a_claim_leaves_no_setting_behind() {
         let look = format!("EXECUTE look {}", claim_by_hand(&t, &node).await);
         sqlx::raw_sql(AssertSqlSafe(look)).execute(&mut conn).await.expect("a look");
 
-        let setting: String =
-            sqlx::query_scalar("SHOW synchronous_commit").fetch_one(&mut conn).await.expect("a setting");
+        let setting: String = sqlx::query_scalar("SHOW synchronous_commit")
+            .fetch_one(&mut conn)
+            .await
+            .expect("a setting");
 
-        assert_eq!(setting, "on", "what is enqueued and finished must be on disk when it is answered");
+        assert_eq!(
+            setting, "on",
+            "what is enqueued and finished must be on disk when it is answered"
+        );
         conn.close().await.expect("the connection closes");
     });
 }

@@ -73,13 +73,18 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
         let code: String = ["claim", "edit", "enqueue", "finish", "node", "read"]
             .map(|name| source(&format!("{name}.rs")))
             .concat();
-        for file in ["cancel", "claim", "enqueue", "finish", "leader", "list", "node", "release", "rescue", "retry"]
-        {
+        for file in [
+            "cancel", "claim", "enqueue", "finish", "leader", "list", "node", "release", "rescue",
+            "retry",
+        ] {
             let (file, konst) = (format!("{file}.sql"), file.to_uppercase());
             for (name, sql) in steps(&file) {
-                (&mut conn).prepare(AssertSqlSafe(sql.clone()).into_sql_str()).await.unwrap_or_else(|error| {
-                    panic!("{file}, {name}: {error}");
-                });
+                (&mut conn)
+                    .prepare(AssertSqlSafe(sql.clone()).into_sql_str())
+                    .await
+                    .unwrap_or_else(|error| {
+                        panic!("{file}, {name}: {error}");
+                    });
                 let listed = by_hand.iter().find(|(f, n, _)| (*f, *n) == (&*file, &*name));
                 let bound = match listed {
                     Some((.., count)) => *count,
@@ -94,7 +99,6 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
         t.remove().await;
     });
 }
-
 
 /// Holds the write lock of the file for a while.
 async fn block(t: &Harness, span: Duration) -> tokio::task::JoinHandle<()> {
@@ -187,7 +191,10 @@ fn a_claim_walks_no_future_job() {
 
         let full = work_of_a_look(&t).await;
 
-        assert!(full < empty * 3, "{empty} steps over an empty table, {full} over 300,000 future jobs");
+        assert!(
+            full < empty * 3,
+            "{empty} steps over an empty table, {full} over 300,000 future jobs"
+        );
     });
 }
 
@@ -230,7 +237,9 @@ async fn one_process(store: &dyn Store) -> usize {
         let ended: Vec<_> = claimed
             .jobs
             .iter()
-            .map(|job| (longshore::store::Held { id: job.id, lease: job.lease }, crate::harness::done()))
+            .map(|job| {
+                (longshore::store::Held { id: job.id, lease: job.lease }, crate::harness::done())
+            })
             .collect();
         done += store.finish(node, &ended).await.expect("nor here").len();
     }
@@ -275,11 +284,11 @@ fn a_new_file_is_its_owners_only() {
 #[test]
 fn a_database_in_memory_is_one_connection_for_everything() {
     block_on(async {
-        let store = longshore::store::open("sqlite::memory:", StoreOptions::default()).await.unwrap();
+        let store =
+            longshore::store::open("sqlite::memory:", StoreOptions::default()).await.unwrap();
         store.migrate().await.unwrap();
         store.enqueue(&jobs(3), Repeat::No).await.unwrap();
         assert_eq!(store.list(&Default::default()).await.unwrap().jobs.len(), 3);
         store.close().await;
     });
 }
-

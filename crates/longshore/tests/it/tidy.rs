@@ -77,7 +77,10 @@ fn a_long_file_says_why() {
     for (path, text) in files("crates", &[".rs", ".sql"]) {
         let lines = text.lines().count();
         let said = text.lines().take(3).any(|line| line.starts_with("// Long because: "));
-        assert!(lines <= 600 || said, "{path} has {lines} lines; split it or say `// Long because: …`");
+        assert!(
+            lines <= 600 || said,
+            "{path} has {lines} lines; split it or say `// Long because: …`"
+        );
     }
 }
 
@@ -87,7 +90,10 @@ fn no_file_names_a_machine() {
     let marks = ["/home", "/work", "/root", "/Users"].map(|folder| format!("{folder}/"));
     for (path, text) in files("", &[".rs", ".sql", ".md", ".toml", ".sh", ".yml"]) {
         for mark in &marks {
-            assert!(!text.contains(mark.as_str()), "{path} names a folder of somebody's machine: {mark}");
+            assert!(
+                !text.contains(mark.as_str()),
+                "{path} names a folder of somebody's machine: {mark}"
+            );
         }
     }
 }
@@ -120,7 +126,8 @@ fn links_in_the_docs_lead_somewhere() {
     }
     for (path, text) in files("crates", &[".rs", ".sql"]) {
         for rest in text.split("docs/adr/").skip(1) {
-            let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || "-_.".contains(*c)).collect();
+            let name: String =
+                rest.chars().take_while(|c| c.is_alphanumeric() || "-_.".contains(*c)).collect();
             let file = root().join("docs/adr").join(name.trim_end_matches('.'));
             assert!(name.is_empty() || file.exists(), "{path}: docs/adr/{name} is not there");
         }

@@ -3,7 +3,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use longshore::store::{AskCancel, Beat, Claim, Ending, Held, Lead, ListQuery, NodeId, QueueAsk, Repeat};
+use longshore::store::{
+    AskCancel, Beat, Claim, Ending, Held, Lead, ListQuery, NodeId, QueueAsk, Repeat,
+};
 use longshore::{Clock, JobId, NewJob, Timestamp};
 
 use crate::conformance::stress::Dice;
@@ -51,7 +53,10 @@ async fn walk(seed: u64, one: Harness, two: Harness) {
         let call = Call::choose(&mut dice, &known, one.now().await);
         let (first, learnt) = call.make(&one).await;
         let (second, _) = call.make(&two).await;
-        assert_eq!(first, second, "seed {seed}, step {step}: SQLite left, PostgreSQL right: {call:?}");
+        assert_eq!(
+            first, second,
+            "seed {seed}, step {step}: SQLite left, PostgreSQL right: {call:?}"
+        );
         known.learn(call, learnt);
         if step % 25 == 0 {
             compare_all(&one, &two, &known, seed, step).await;
@@ -69,7 +74,11 @@ async fn compare_all(one: &Harness, two: &Harness, known: &Known, seed: u64, ste
     let nodes = [one.store.nodes().await.unwrap(), two.store.nodes().await.unwrap()];
     assert_eq!(format!("{:#?}", nodes[0]), format!("{:#?}", nodes[1]), "seed {seed}, step {step}");
     for table in ["job", "history", "payload"] {
-        assert_eq!(one.count(table).await, two.count(table).await, "seed {seed}, step {step}: {table}");
+        assert_eq!(
+            one.count(table).await,
+            two.count(table).await,
+            "seed {seed}, step {step}: {table}"
+        );
     }
 }
 
@@ -148,8 +157,12 @@ impl Call {
             84 => Call::Leave(node),
             85..=87 => Call::Beat(node),
             88 => Call::Lead(node),
-            89 if !known.leads.is_empty() => Call::Sweep(known.leads[one_of(dice, known.leads.len())]),
-            90 if !known.leads.is_empty() => Call::Resign(known.leads[one_of(dice, known.leads.len())]),
+            89 if !known.leads.is_empty() => {
+                Call::Sweep(known.leads[one_of(dice, known.leads.len())])
+            }
+            90 if !known.leads.is_empty() => {
+                Call::Resign(known.leads[one_of(dice, known.leads.len())])
+            }
             91..=93 => Call::List(ListQuery {
                 states: match dice.roll(3) {
                     0 => vec![],
@@ -176,7 +189,8 @@ impl Call {
                 let claim = Claim { node: *node, no: *no, queues, kinds: &kinds };
                 let claimed = store.claim(&claim).await;
                 if let Ok(claimed) = &claimed {
-                    let held = |job: &longshore::store::ClaimedJob| Held { id: job.id, lease: job.lease };
+                    let held =
+                        |job: &longshore::store::ClaimedJob| Held { id: job.id, lease: job.lease };
                     learnt.runs.extend(claimed.jobs.iter().map(|job| (*node, held(job))));
                 }
                 said(claimed)
@@ -226,7 +240,10 @@ impl Known {
             Call::Enqueue(mut jobs, Repeat::Yes) => self.jobs.extend(jobs.pop()),
             Call::Join(node) => self.nodes.push((node, 0)),
             Call::Claim(node, no, _) => {
-                self.nodes.iter_mut().filter(|(id, _)| *id == node).for_each(|(_, last)| *last = no);
+                self.nodes
+                    .iter_mut()
+                    .filter(|(id, _)| *id == node)
+                    .for_each(|(_, last)| *last = no);
             }
             _ => {}
         }

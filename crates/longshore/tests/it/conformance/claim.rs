@@ -232,7 +232,10 @@ pub async fn a_lost_reply_is_recalled(t: Harness) {
 
     let recalled = t.store.recall(node.id, runs[0].lease).await.unwrap();
 
-    assert_eq!(format!("{recalled:?}"), format!("{:?}", runs.iter().map(|r| &r.job).collect::<Vec<_>>()));
+    assert_eq!(
+        format!("{recalled:?}"),
+        format!("{:?}", runs.iter().map(|r| &r.job).collect::<Vec<_>>())
+    );
 }
 
 pub async fn a_recall_shows_only_what_is_still_held_under_that_number(t: Harness) {

@@ -75,7 +75,8 @@ pub async fn payloads_around_the_border_of_aside_come_back_whole(t: Harness) {
 
 pub async fn odd_names_are_kept_and_found(t: Harness) {
     let longest = "ä".repeat(127);
-    let names = ["a'b", "a\"b", "a;b", "a,b", "{a}", "NULL", "%", "_", "a\\b", "ä/😀", "1", &longest];
+    let names =
+        ["a'b", "a\"b", "a;b", "a,b", "{a}", "NULL", "%", "_", "a\\b", "ä/😀", "1", &longest];
     let node = t.node().await;
     for name in names {
         let id = t.enqueue(NewJob::new(name).queue(name).tag(name)).await;
@@ -97,7 +98,8 @@ pub async fn odd_names_are_kept_and_found(t: Harness) {
 }
 
 pub async fn odd_texts_in_errors_and_reasons_are_kept(t: Harness) {
-    for text in ["it's \"broken\"", "$1 {} %s \\", "a\nb\tc\u{1b}[31m", "😀\u{202e}", "", "{\"a\":1}"]
+    for text in
+        ["it's \"broken\"", "$1 {} %s \\", "a\nb\tc\u{1b}[31m", "😀\u{202e}", "", "{\"a\":1}"]
     {
         let id = t.enqueue(job()).await;
         let run = t.claim_one().await;
@@ -163,8 +165,10 @@ pub async fn a_hand_made_time_stops_nobody(t: Harness) {
     };
     for (id, at) in [(never, last), (always, first)] {
         let which = t.literal(id.as_uuid());
-        t.execute(format!("UPDATE {table} SET run_at = {at}, created_at = {at} WHERE id = {which}"))
-            .await;
+        t.execute(format!(
+            "UPDATE {table} SET run_at = {at}, created_at = {at} WHERE id = {which}"
+        ))
+        .await;
     }
 
     assert_eq!(t.store.list(&ListQuery::default()).await.unwrap().jobs.len(), 3);

@@ -170,7 +170,9 @@ async fn happens(t: &Harness, id: JobId, run: Option<&Run>, from: State, event: 
     match next(from, event) {
         Some(state) => assert_eq!(ack, Ack::Recorded(state), "{from} and then {event:?}"),
         // A run that ended is not ended again: its first answer is repeated, or its lease is gone.
-        None => assert!(matches!(ack, Ack::LeaseLost | Ack::Recorded(_)) && ack != Ack::Recorded(State::Queued)),
+        None => assert!(
+            matches!(ack, Ack::LeaseLost | Ack::Recorded(_)) && ack != Ack::Recorded(State::Queued)
+        ),
     }
     true
 }

@@ -79,7 +79,8 @@ impl TestDatabase {
 
     /// A connection of the application's own with a transaction open on it.
     pub async fn transaction(&self) -> PgConnection {
-        let options = self.url.parse::<sqlx::postgres::PgConnectOptions>().expect("our own address");
+        let options =
+            self.url.parse::<sqlx::postgres::PgConnectOptions>().expect("our own address");
         let mut conn = PgConnection::connect_with(&options).await.expect("a connection");
         sqlx::raw_sql("BEGIN").execute(&mut conn).await.expect("a transaction");
         conn
@@ -96,11 +97,12 @@ async fn template(server: &str) -> String {
         .execute(&mut conn)
         .await
         .expect("the lock");
-    let there: bool = sqlx::query_scalar("SELECT exists (SELECT FROM pg_database WHERE datname = $1)")
-        .bind(&name)
-        .fetch_one(&mut conn)
-        .await
-        .expect("the list of databases");
+    let there: bool =
+        sqlx::query_scalar("SELECT exists (SELECT FROM pg_database WHERE datname = $1)")
+            .bind(&name)
+            .fetch_one(&mut conn)
+            .await
+            .expect("the list of databases");
     if !there {
         // Under another name until it is whole: a run that is cut off leaves nothing half made.
         let draft = format!("{name}_draft");
@@ -126,10 +128,12 @@ fn checksum() -> u64 {
         .map(|entry| entry.expect("a file").path())
         .collect();
     files.sort();
-    files.iter().flat_map(|file| std::fs::read(file).expect("a file")).fold(
-        0xcbf2_9ce4_8422_2325,
-        |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3),
-    )
+    files
+        .iter()
+        .flat_map(|file| std::fs::read(file).expect("a file"))
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
 }
 
 async fn admin(server: &str, sql: String) {
