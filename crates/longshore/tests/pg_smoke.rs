@@ -1,3 +1,4 @@
+// Long because: one smoke test of a whole backend.
 //! Every call of the PostgreSQL store against a real server, directly and through a pooler.
 //! Needs LONGSHORE_TEST_DATABASE_URL; with LONGSHORE_TEST_POOLER_URL the second way too.
 #![cfg(feature = "postgres")]

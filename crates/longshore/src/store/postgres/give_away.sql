@@ -1,3 +1,4 @@
+-- Only here: a step of rescue.sql on SQLite.
 -- Takes jobs from lost nodes: queued again, dead if their attempts are used up, or cancelled if that
 -- was asked for. One row for each.
 -- $1 ids · $2 nodes that may hold them · $3 now, of a test's clock

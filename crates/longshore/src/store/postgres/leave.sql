@@ -1,3 +1,4 @@
+-- Only here: a step of node.sql on SQLite.
 -- Removes a node that holds nothing, with its claims; of one that does, only ends the lease.
 -- $1 node · $2 now, of a test's clock
 with holds as materialized (

@@ -1,3 +1,4 @@
+-- Only here: a step of finish.sql on SQLite.
 -- Runs that an earlier try of the same finish recorded. A repeat comes soon, so two days are enough.
 -- $1 node · $2 ids · $3 lease of each · $4 now, of a test's clock
 select h.id, h.lease, h.state = 'cancelled' as cancelled
