@@ -49,6 +49,9 @@ impl Sleep {
 pub struct Fail {
     /// The error's text. Default "asked to fail".
     pub message: String,
+    /// How many attempts fail before one succeeds. Default: every one fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<u32>,
     /// Whether the job is dead at once instead of being run again. Default `false`.
     pub dead: bool,
     /// Whether the handler panics instead of returning an error; `dead` is then not looked at.
@@ -58,7 +61,7 @@ pub struct Fail {
 
 impl Default for Fail {
     fn default() -> Self {
-        Self { message: "asked to fail".into(), dead: false, panic: false }
+        Self { message: "asked to fail".into(), times: None, dead: false, panic: false }
     }
 }
 
@@ -91,7 +94,7 @@ mod tests {
     fn fail_fills_in_what_is_not_said() {
         assert_eq!(serde_json::from_str::<Fail>("{}").unwrap(), Fail::default());
         let fail: Fail = serde_json::from_str(r#"{"message": "no", "dead": true}"#).unwrap();
-        assert_eq!(fail, Fail { message: "no".into(), dead: true, panic: false });
+        assert_eq!(fail, Fail { message: "no".into(), dead: true, ..Fail::default() });
         assert!(serde_json::from_str::<Fail>(r#"{"deed": true}"#).is_err());
     }
 }

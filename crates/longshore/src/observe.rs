@@ -22,6 +22,8 @@ pub struct Health {
     pub started_total: u64,
     /// Results written since the start of the process.
     pub finished_total: u64,
+    /// Of these, jobs that went back to the queue unfinished: cut off or never started here.
+    pub given_back_total: u64,
     /// Results refused because the lease was lost.
     pub lost_leases_total: u64,
     /// Times this process was lost and joined anew.
@@ -42,6 +44,7 @@ struct Inner {
     stuck: AtomicU64,
     started: AtomicU64,
     finished: AtomicU64,
+    given_back: AtomicU64,
     lost_leases: AtomicU64,
     lost: AtomicU64,
 }
@@ -82,6 +85,10 @@ impl Gauges {
         self.0.finished.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub fn given_back(&self) {
+        self.0.given_back.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub fn lost_lease(&self) {
         self.0.lost_leases.fetch_add(1, Ordering::Relaxed);
     }
@@ -101,6 +108,7 @@ impl Gauges {
             stuck: get(&self.0.stuck),
             started_total: get(&self.0.started),
             finished_total: get(&self.0.finished),
+            given_back_total: get(&self.0.given_back),
             lost_leases_total: get(&self.0.lost_leases),
             lost_total: get(&self.0.lost),
         }

@@ -27,6 +27,7 @@ use crate::time::Timestamp;
 pub use claim::{Claim, Claimed, ClaimedJob, LANES, LaneMark, QueueAsk, START};
 pub use ending::{Ack, Ending, Held, NodeFault};
 pub use error::StoreError;
+pub use migration::Migration;
 pub use node::{Beat, Lead, NewNode, NodeId, NodeRow, Pulse, Rescued, Term};
 pub use query::{Cursor, InvalidCursor, ListQuery, Page};
 pub use tx::{Conn, Tx};
@@ -236,24 +237,44 @@ impl Default for StoreOptions {
     }
 }
 
+/// The schema's steps in the database that `url` names, in order. Looks at the scheme alone: the
+/// database is not touched.
+pub fn migrations(url: &str) -> Result<&'static [Migration]> {
+    match scheme(url) {
+        #[cfg(feature = "sqlite")]
+        Some("sqlite") => Ok(&sqlite::MIGRATIONS),
+        #[cfg(feature = "postgres")]
+        Some("postgres" | "postgresql") => Ok(postgres::MIGRATIONS),
+        _ => Err(unknown_database(url)),
+    }
+}
+
 /// Opens the store that `url` names: `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. Creates a
 /// missing SQLite file; migrates nothing.
 pub async fn open(url: &str, options: StoreOptions) -> Result<Arc<dyn Store>> {
     if options.pool == 0 {
         return Err(StoreError::config("pool is 0; it needs at least 1 connection"));
     }
-    match url.split_once(':').map(|(scheme, _)| scheme) {
+    match scheme(url) {
         #[cfg(feature = "sqlite")]
         Some("sqlite") => Ok(Arc::new(sqlite::SqliteStore::open(url, options).await?)),
         #[cfg(feature = "postgres")]
         Some("postgres" | "postgresql") => {
             Ok(Arc::new(postgres::PostgresStore::open(url, options).await?))
         }
-        _ => Err(StoreError::config(format!(
-            "`{}` names no database that this program knows; use sqlite:PATH or postgres://USER@HOST/NAME",
-            without_secret(url)
-        ))),
+        _ => Err(unknown_database(url)),
     }
+}
+
+fn scheme(url: &str) -> Option<&str> {
+    url.split_once(':').map(|(scheme, _)| scheme)
+}
+
+fn unknown_database(url: &str) -> StoreError {
+    StoreError::config(format!(
+        "`{}` names no database that this program knows; use sqlite:PATH or postgres://USER@HOST/NAME",
+        without_secret(url)
+    ))
 }
 
 /// A database's address with its password left out.

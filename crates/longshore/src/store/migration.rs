@@ -3,9 +3,14 @@
 use super::{Result, StoreError};
 
 /// One numbered step of the schema.
-pub(crate) struct Migration {
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Migration {
+    /// Its number, from 1 without gaps.
     pub version: u32,
+    /// What it is about.
     pub name: &'static str,
+    /// What it does.
     pub sql: &'static str,
 }
 

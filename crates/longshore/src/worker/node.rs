@@ -21,7 +21,7 @@ use super::verdict::{timed_out, verdict};
 use super::{Asked, CALL_LIMIT};
 use crate::client::Client;
 use crate::engine::within;
-use crate::job::JobId;
+use crate::job::{JobId, State};
 use crate::observe::{Gauges, Load};
 use crate::store::{Ack, ClaimedJob, Ending, NodeId, Result, Woken};
 
@@ -212,7 +212,12 @@ impl Node {
         for (job, ack) in self.endings.answered(self.id, acks) {
             self.ledger.closed(job.lease);
             match ack {
-                Ack::Recorded(_) => self.gauges.finished(),
+                Ack::Recorded(state) => {
+                    self.gauges.finished();
+                    if state == State::Queued {
+                        self.gauges.given_back();
+                    }
+                }
                 Ack::LeaseLost => {
                     self.gauges.lost_lease();
                     tracing::warn!(job = %job.id, "the lease was lost; its result is dropped");

@@ -7,7 +7,7 @@ use super::error::failed;
 use crate::store::migration::{Migration, pending};
 use crate::store::{Result, StoreError};
 
-pub(super) const KNOWN: [Migration; 1] =
+pub(crate) const KNOWN: [Migration; 1] =
     [Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") }];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS longshore_migration (

@@ -25,6 +25,7 @@ use async_trait::async_trait;
 
 use super::tx::Inner;
 use super::*;
+pub(crate) use migrate::KNOWN as MIGRATIONS;
 pub(crate) use tx::SqliteConn;
 
 /// Jobs in one SQLite file.

@@ -1,0 +1,1 @@
+//! Measures a database with our worker, and the floor beneath it.

@@ -1,0 +1,11 @@
+//! Runs the built executable as a person or a script would.
+
+mod harness;
+
+mod bad_input;
+mod dev;
+mod enqueue;
+mod jobs;
+mod migrate;
+mod serve;
+mod settings;
