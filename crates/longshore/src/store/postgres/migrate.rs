@@ -9,7 +9,7 @@ use super::PostgresStore;
 use super::error::{Fault, Tries};
 use super::session::Session;
 
-pub(super) const MIGRATIONS: &[Migration] =
+pub(crate) const MIGRATIONS: &[Migration] =
     &[Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") }];
 
 const LOCK: &str = include_str!("migrate_lock.sql");
