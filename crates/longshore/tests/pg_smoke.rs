@@ -932,6 +932,9 @@ async fn figures() {
     for pooled in [false, true] {
         let Some(t) = T::real(pooled).await else { return };
         println!("== {}", if pooled { "pooled" } else { "direct" });
+        if let Ok(fill) = std::env::var("FILL") {
+            t.run(&format!("alter table longshore.job set (fillfactor = {fill})")).await;
+        }
         // Statements are prepared while the tables are empty.
         t.add(k()).await;
         for job in t.claim(10).await {
