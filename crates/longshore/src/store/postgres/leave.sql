@@ -12,6 +12,6 @@ claims as (
 gone as (
     delete from longshore.node n using holds h where n.id = $1::uuid and not h.held)
 update longshore.node n
-set expires_at = coalesce($2::timestamptz, now())
+set expires_at = least(n.expires_at, coalesce($2::timestamptz, now()))
 from holds h
 where n.id = $1::uuid and h.held and n.lost_at is null
