@@ -44,6 +44,7 @@ use connect::{Mode, Pools};
 use error::Fault;
 use wake::Notifier;
 
+pub(crate) use migrate::MIGRATIONS;
 pub(crate) use tx::PgConn;
 
 /// Jobs in PostgreSQL 15 or newer, schema `longshore`.
