@@ -69,7 +69,7 @@ fn claims_touch_no_index() {
 
 /// What a claim is called with in a statement by hand.
 async fn claim_by_hand(t: &Harness, node: &Node) -> String {
-    let marks = |value: &str| vec![value; 10].join(",");
+    let marks = |value: &str| [value; 10].join(",");
     format!(
         "('{}'::uuid, {}, '{{default}}'::text[], '{{100}}'::int[], '{{k}}'::text[],
           '{{{}}}'::timestamptz[], '{{{}}}'::uuid[], to_timestamp({}::float8 / 1000000))",

@@ -21,8 +21,6 @@ mod tx;
 mod types;
 mod wake;
 
-pub(crate) use migrate::MIGRATIONS;
-
 use std::sync::Mutex;
 use std::time::Duration;
 

@@ -102,7 +102,7 @@ pub async fn a_lane_is_looked_at_from_its_mark(t: Harness) {
 pub async fn start_hides_nothing(t: Harness) {
     // Hostile on purpose: the smallest time and the smallest id there are.
     let first = job().run_at(Timestamp::MIN).with_id(JobId::from_uuid(uuid::Uuid::nil()));
-    t.enqueue_all(&[first.clone()]).await;
+    t.enqueue_all(std::slice::from_ref(&first)).await;
     let node = t.node().await;
 
     let runs = node.claim_from(&[ask_from("default", 1, START)], &[KIND]).await;

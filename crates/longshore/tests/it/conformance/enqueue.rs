@@ -132,7 +132,7 @@ pub async fn a_callers_own_id_is_looked_up_in_history_without_being_asked(t: Har
     let new = job().with_id(JobId::new());
     t.ended(new.clone(), done()).await;
 
-    let answers = t.enqueue_all(&[new.clone()]).await;
+    let answers = t.enqueue_all(std::slice::from_ref(&new)).await;
 
     assert!(answers[0].duplicate);
     assert_eq!(t.state(new.id()).await, State::Succeeded);
@@ -205,7 +205,7 @@ pub async fn a_repeat_in_a_callers_transaction_adds_nothing(t: Harness) {
     t.ended(new.clone(), done()).await;
 
     let mut tx = t.transaction().await;
-    let answers = t.store.enqueue_in(tx.conn(), &[new.clone()]).await.unwrap();
+    let answers = t.store.enqueue_in(tx.conn(), std::slice::from_ref(&new)).await.unwrap();
     tx.commit().await;
 
     assert!(answers[0].duplicate);
