@@ -54,8 +54,8 @@ pub(super) async fn measure(client: &Client, options: &Options, report: &mut Rep
     tokio::time::sleep(Duration::from_secs(2)).await;
     let (before, cpu_before, from) = (meter().counts().await?, cpu_s(), Instant::now());
     tokio::time::sleep(options.idle_for).await;
-    let (cpu_after, watched_s) = (cpu_s(), from.elapsed().as_secs_f64());
     let after = meter().counts().await?;
+    let (cpu_after, watched_s) = (cpu_s(), from.elapsed().as_secs_f64());
     report.idle_queries_per_s =
         before.statements.zip(after.statements).map(|(from, to)| (to - from) as f64 / watched_s);
     report.idle_cpu_percent =

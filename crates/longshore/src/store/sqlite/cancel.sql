@@ -16,7 +16,7 @@ WHERE id = $1 AND node IS NULL AND dead_at IS NULL;
 
 -- step: asked
 -- Which running jobs of a node were asked to cancel. $1 node
-SELECT id FROM longshore_job WHERE cancel_at IS NOT NULL AND +node = $1 ORDER BY id LIMIT 10000;
+SELECT id FROM longshore_job WHERE cancel_at IS NOT NULL AND +node = $1 ORDER BY id;
 
 -- step: keep
 -- Copies marked jobs to history: one, or all of a lost node. $1 id or NULL · $2 node or NULL · $3 now

@@ -56,7 +56,8 @@ impl SqliteStore {
         Ok(SqliteStore {
             writer,
             readers,
-            in_memory,
+            file: (!in_memory).then(|| path.into()),
+            durability: options.durability,
             clock: options.clock.clone(),
             busy_for: options.busy_for,
             hub: WakeHub::default(),
@@ -71,8 +72,7 @@ impl SqliteStore {
             match self.writer.begin_with("BEGIN IMMEDIATE").await {
                 Ok(tx) => return Ok(tx),
                 Err(error) if is_busy(&error) && Instant::now() < give_up => {
-                    let pause = Duration::from_micros(fastrand::u64(200..1_000));
-                    tokio::time::sleep(pause).await;
+                    pause().await;
                 }
                 Err(error) => return Err(failed(doing)(error)),
             }
@@ -83,6 +83,11 @@ impl SqliteStore {
     pub(super) async fn read(&self, doing: &'static str) -> Result<PoolConnection<Sqlite>> {
         self.readers.acquire().await.map_err(failed(doing))
     }
+}
+
+/// Between two tries for the write lock.
+pub(super) async fn pause() {
+    tokio::time::sleep(Duration::from_micros(fastrand::u64(200..1_000))).await;
 }
 
 fn pool(size: u32, options: &StoreOptions) -> SqlitePoolOptions {

@@ -4,7 +4,7 @@ use sqlx::SqliteConnection;
 
 use super::SqliteStore;
 use super::error::failed;
-use super::finish::move_cancelled;
+use super::finish::{asked, move_cancelled};
 use super::rows;
 use super::sql::{CANCEL, GET, RETRY};
 use crate::job::{Event, JobId, JobRow, State, text};
@@ -50,10 +50,7 @@ impl SqliteStore {
     pub(super) async fn asked(&self, node: NodeId) -> Result<Vec<JobId>> {
         let doing = "look for cancels";
         let mut conn = self.read(doing).await?;
-        let rows = sqlx::query(CANCEL.step("asked")).bind(node.0).fetch_all(&mut *conn).await;
-        let ids: sqlx::Result<Vec<JobId>> =
-            rows.map_err(failed(doing))?.iter().map(rows::id).collect();
-        ids.map_err(failed(doing))
+        asked(&mut conn, node).await.map_err(failed(doing))
     }
 
     pub(super) async fn again(&self, id: JobId, attempts: u32) -> Result<()> {

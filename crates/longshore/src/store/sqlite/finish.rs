@@ -54,33 +54,41 @@ impl SqliteStore {
     }
 }
 
-/// All that were done, in two statements.
+/// All that were done: copied to history, then taken out.
 async fn finish_done(
     tx: &mut Transaction<'static, Sqlite>,
     at: &At,
     ended: &[(Held, Ending)],
 ) -> sqlx::Result<HashMap<JobId, State>> {
-    let done: Vec<(String, i64, Option<&str>)> = ended
+    let done: Vec<(Held, Option<&str>)> = ended
         .iter()
         .filter_map(|(held, ending)| match ending {
-            Ending::Succeeded { output } => {
-                Some((held.id.as_uuid().simple().to_string(), held.lease, output.as_deref()))
-            }
+            Ending::Succeeded { output } => Some((*held, output.as_deref())),
             _ => None,
         })
         .collect();
     if done.is_empty() {
         return Ok(HashMap::new());
     }
-    let done = super::json_array(&done);
-    sqlx::query(FINISH.step("keep"))
+    let rows: Vec<_> = done
+        .iter()
+        .map(|(held, output)| (held.id.as_uuid().simple().to_string(), held.lease, output))
+        .collect();
+    let rows = super::json_array(&rows);
+    let asked = asked(tx, at.node).await?;
+    let kept = sqlx::query(FINISH.step("keep"))
         .bind(at.node.0)
-        .bind(&done)
+        .bind(&rows)
         .bind(at.now.as_micros())
         .execute(&mut **tx)
         .await?;
-    let gone =
-        sqlx::query(FINISH.step("drop")).bind(at.node.0).bind(&done).fetch_all(&mut **tx).await?;
+    let drop = |step| sqlx::query(FINISH.step(step)).bind(at.node.0).bind(&rows);
+    if kept.rows_affected() == done.len() as u64 {
+        drop("drop_kept").execute(&mut **tx).await?;
+        let state = |id| if asked.contains(&id) { State::Cancelled } else { State::Succeeded };
+        return Ok(done.iter().map(|(held, _)| (held.id, state(held.id))).collect());
+    }
+    let gone = drop("drop").fetch_all(&mut **tx).await?;
     let mut states = HashMap::with_capacity(gone.len());
     for row in &gone {
         let id = rows::id(row)?;
@@ -90,6 +98,12 @@ async fn finish_done(
         }
     }
     Ok(states)
+}
+
+/// Which running jobs of a node were asked to cancel.
+pub(super) async fn asked(conn: &mut SqliteConnection, node: NodeId) -> sqlx::Result<Vec<JobId>> {
+    let rows = sqlx::query(CANCEL.step("asked")).bind(node.0).fetch_all(conn).await?;
+    rows.iter().map(rows::id).collect()
 }
 
 /// One that was not done; `None` if the lease is lost.

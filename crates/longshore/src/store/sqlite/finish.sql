@@ -24,6 +24,13 @@ WHERE id IN (SELECT unhex(value ->> 0) FROM json_each($2)) AND +node = $1
 RETURNING id, CASE WHEN cancel_at IS NULL THEN 'succeeded' ELSE 'cancelled' END AS state,
     retain_ms IS 0 AND payload IS NULL AS orphans_payload;
 
+-- step: drop_kept
+-- The same when every one of them was kept, so that nothing has to be told: a row that comes back
+-- costs a change of threads. $1 node · $2 as above
+DELETE FROM longshore_job
+WHERE id IN (SELECT unhex(value ->> 0) FROM json_each($2)) AND +node = $1
+    AND (+id, lease) IN (SELECT unhex(value ->> 0), value ->> 1 FROM json_each($2));
+
 -- step: drop_payload
 -- $1 id
 DELETE FROM longshore_payload WHERE id = $1;

@@ -14,11 +14,13 @@ mod finish;
 mod migrate;
 mod node;
 mod read;
+mod relaxed;
 mod rows;
 mod sql;
 mod tx;
 mod wake;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -32,7 +34,9 @@ pub(crate) use tx::SqliteConn;
 pub(crate) struct SqliteStore {
     writer: connect::Pool,
     readers: connect::Pool,
-    in_memory: bool,
+    /// `None`: in memory.
+    file: Option<PathBuf>,
+    durability: Durability,
     clock: Clock,
     busy_for: Duration,
     hub: WakeHub,

@@ -10,7 +10,6 @@ CREATE TABLE longshore_job (
     priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 9),
     run_at INTEGER,              -- NULL: dead
     created_at INTEGER NOT NULL,
-    attempt INTEGER NOT NULL DEFAULT 0,
     max_attempts INTEGER NOT NULL,
     backoff TEXT,                -- NULL: exponential, 1 s to 1 h, factor 3; for ever
     timeout_ms INTEGER,          -- NULL: none
@@ -27,6 +26,7 @@ CREATE TABLE longshore_job (
     cancel_at INTEGER,
     cancel_by TEXT,
     cancel_why TEXT,
+    attempt INTEGER NOT NULL DEFAULT 0,
     node BLOB,
     lease INTEGER,
     leased_at INTEGER
@@ -51,7 +51,6 @@ CREATE TABLE longshore_history (
     priority INTEGER NOT NULL,
     run_at INTEGER,
     created_at INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
     max_attempts INTEGER NOT NULL,
     backoff TEXT,
     timeout_ms INTEGER,
@@ -65,6 +64,7 @@ CREATE TABLE longshore_history (
     cancel_at INTEGER,
     cancel_by TEXT,
     cancel_why TEXT,
+    attempt INTEGER NOT NULL,
     node BLOB,
     lease INTEGER,
     leased_at INTEGER,
