@@ -12,6 +12,8 @@ mod observe; // what a node tells about itself
 mod client; // puts jobs in and answers questions about them
 mod worker; // claims jobs, runs them, writes how they ended
 mod upkeep; // the leader's chores
+#[cfg(feature = "bench")]
+pub mod bench; // the figure, the floor and the ratio
 
 pub use client::Client;
 pub use clock::Clock;

@@ -152,6 +152,10 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
 
     /// Closes every connection.
     async fn close(&self);
+
+    /// What the benchmark needs beyond this.
+    #[cfg(feature = "bench")]
+    fn meter(&self) -> &dyn crate::bench::Meter;
 }
 
 /// Whether an enqueue may have been carried out before.

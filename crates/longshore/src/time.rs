@@ -4,6 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
+use jiff::fmt::temporal::DateTimeParser;
+
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+const PARSER: DateTimeParser = DateTimeParser::new();
+
 /// A point in time, in microseconds UTC. Written and read as RFC 3339.
 ///
 /// Any `i64` is a value, so decoding a row never fails: what lies outside the years 0000 to 9999
@@ -70,8 +77,9 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_microsecond(self.0) {
-            Ok(t) if self.in_range() => write!(f, "{t:.6}"),
+        // By the calendar, not as jiff's own timestamp, whose last day ends 26 hours before ours.
+        match EPOCH.checked_add(SignedDuration::from_micros(self.0)) {
+            Ok(at) if self.in_range() => write!(f, "{at:.6}Z"),
             _ => f.write_str("out of range"),
         }
     }
@@ -87,12 +95,21 @@ impl FromStr for Timestamp {
     type Err = InvalidTimestamp;
 
     fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
-        text.parse::<jiff::Timestamp>()
-            .map(|t| Timestamp(t.as_microsecond()))
-            .ok()
+        parse(text)
             .filter(|t| t.in_range())
             .ok_or_else(|| InvalidTimestamp { given: text.chars().take(100).collect() })
     }
+}
+
+fn parse(text: &str) -> Option<Timestamp> {
+    let pieces = PARSER.parse_pieces(text).ok()?;
+    if pieces.time_zone_annotation().is_some() {
+        return None;
+    }
+    let local = pieces.date().to_datetime(pieces.time()?);
+    let offset = pieces.to_numeric_offset()?;
+    let micros = i64::try_from(local.duration_since(EPOCH).as_micros()).ok()?;
+    Some(Timestamp(micros - i64::from(offset.seconds()) * 1_000_000))
 }
 
 impl serde::Serialize for Timestamp {

@@ -12,8 +12,8 @@ pub const LANES: usize = 10;
 /// Where a look at one lane starts: after this `(run_at, id)`.
 pub type LaneMark = (Timestamp, Uuid);
 
-/// The mark that hides nothing.
-pub const START: LaneMark = (Timestamp::from_micros(-62_135_596_800_000_000), Uuid::nil());
+/// The mark that hides nothing: it lies before the earliest time that can be enqueued.
+pub const START: LaneMark = (Timestamp::from_micros(Timestamp::MIN.as_micros() - 1), Uuid::nil());
 
 /// A node asks for jobs.
 #[derive(Clone, Debug)]

@@ -52,6 +52,13 @@ mod tests {
     ];
 
     #[test]
+    fn the_checksum_is_fnv_1a() {
+        let of = |sql| Migration { version: 1, name: "", sql }.checksum();
+        assert_eq!(of(""), "cbf29ce484222325");
+        assert_eq!(of("a"), "af63dc4c8601ec8c");
+    }
+
+    #[test]
     fn only_what_is_missing_is_applied() {
         let one = (1, KNOWN[0].checksum());
         assert_eq!(pending(&KNOWN, &[]).unwrap().len(), 2);

@@ -1,3 +1,4 @@
+-- Only here: a step of node.sql on SQLite.
 -- Renews a node's lease and forgets claims that are over. No row: the node is lost.
 -- $1 node · $2 lease, µs · $3 claim numbers of which every job is over · $4 now, of a test's clock
 with alive as (

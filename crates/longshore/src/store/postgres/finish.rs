@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 use sqlx::Row;
+use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::job::state::Marks;
-use crate::job::{AttemptFault, State, text};
+use crate::job::{AttemptFault, JobId, State, text};
 use crate::store::{Ack, Ending, Held, NodeFault, NodeId, Result, Wake};
 
 use super::PostgresStore;
@@ -18,7 +19,8 @@ const FINISH: &str = include_str!("finish.sql");
 const RELEASE: &str = include_str!("release.sql");
 const REPEATED: &str = include_str!("repeated.sql");
 
-type States = HashMap<Uuid, State>;
+/// What became of each run that was ours.
+type States = HashMap<Held, State>;
 
 impl PostgresStore {
     pub(super) async fn end(&self, node: NodeId, ended: &[(Held, Ending)]) -> Result<Vec<Ack>> {
@@ -36,7 +38,7 @@ impl PostgresStore {
         if let Some(wake) = wake(ended, &states) {
             self.tell(wake);
         }
-        let ack = |held: &Held| match states.get(&held.id.as_uuid()) {
+        let ack = |held: &Held| match states.get(held) {
             Some(state) => Ack::Recorded(*state),
             None => Ack::LeaseLost,
         };
@@ -57,7 +59,7 @@ impl PostgresStore {
             self.release(&mut session, node, &batch.other, &mut states).await?;
         }
         session.done().await?;
-        if batch.held.iter().any(|held| !states.contains_key(&held.id.as_uuid())) {
+        if batch.held.iter().any(|held| !states.contains_key(held)) {
             self.recall_ended(node, batch, &mut states).await?;
         }
         Ok(states)
@@ -75,14 +77,10 @@ impl PostgresStore {
             .bind(node.0)
             .bind(&done.ids)
             .bind(&done.leases)
-            .bind(&done.outputs)
+            .bind(done.outputs.iter().any(Option::is_some).then_some(&done.outputs))
             .bind(self.clock.fixed());
         for row in query.fetch_all(session.conn()).await? {
-            let cancelled = row.try_get(1)?;
-            states.insert(
-                row.try_get(0)?,
-                if cancelled { State::Cancelled } else { State::Succeeded },
-            );
+            states.insert(run(&row)?, ended_as(row.try_get(2)?));
         }
         Ok(())
     }
@@ -106,16 +104,17 @@ impl PostgresStore {
             .bind(self.clock.fixed());
         for row in query.fetch_all(session.conn()).await? {
             let marks = Marks {
-                dead: row.try_get(2)?,
+                dead: row.try_get(3)?,
                 running: false,
                 blocked: false,
-                run_at: row.try_get(3)?,
-                attempt: row.try_get(4)?,
+                run_at: row.try_get(4)?,
+                attempt: row.try_get(5)?,
             };
-            let cancelled = row.try_get(1)?;
-            let state =
-                if cancelled { State::Cancelled } else { State::of(&marks, row.try_get(5)?) };
-            states.insert(row.try_get(0)?, state);
+            let state = match row.try_get(2)? {
+                true => State::Cancelled,
+                false => State::of(&marks, row.try_get(6)?),
+            };
+            states.insert(run(&row)?, state);
         }
         Ok(())
     }
@@ -127,20 +126,25 @@ impl PostgresStore {
         batch: &Batch<'_>,
         states: &mut States,
     ) -> Result<(), Fault> {
-        let missing = || batch.held.iter().filter(|held| !states.contains_key(&held.id.as_uuid()));
+        let missing = || batch.held.iter().filter(|held| !states.contains_key(held));
         let ids: Vec<Uuid> = missing().map(|held| held.id.as_uuid()).collect();
         let leases: Vec<i64> = missing().map(|held| held.lease).collect();
         let mut session = Session::single(&self.pools.vital, self.mode).await?;
         let query = session.query(REPEATED).bind(node.0).bind(ids).bind(leases);
         for row in query.bind(self.clock.fixed()).fetch_all(session.conn()).await? {
-            let cancelled = row.try_get(1)?;
-            states.insert(
-                row.try_get(0)?,
-                if cancelled { State::Cancelled } else { State::Succeeded },
-            );
+            states.insert(run(&row)?, ended_as(row.try_get(2)?));
         }
         session.done().await
     }
+}
+
+/// The run a row answers for.
+fn run(row: &PgRow) -> Result<Held, sqlx::Error> {
+    Ok(Held { id: JobId::from_uuid(row.try_get(0)?), lease: row.try_get(1)? })
+}
+
+fn ended_as(cancelled: bool) -> State {
+    if cancelled { State::Cancelled } else { State::Succeeded }
 }
 
 /// One call's endings, sorted by statement and by id: rows are locked in that order everywhere.
@@ -171,7 +175,7 @@ struct Other {
 impl<'a> Batch<'a> {
     fn of(ended: &'a [(Held, Ending)]) -> Batch<'a> {
         let mut sorted: Vec<&(Held, Ending)> = ended.iter().collect();
-        sorted.sort_by_key(|(held, _)| held.id);
+        sorted.sort_by_key(|(held, _)| (held.id, held.lease));
         // The same run twice in one call: the first ending counts.
         sorted.dedup_by_key(|(held, _)| *held);
         let mut batch = Batch::default();
@@ -236,7 +240,7 @@ fn without_time(error: &NodeFault) -> String {
 
 /// Jobs that are due again lie below the low-water marks when they were given back.
 fn wake(ended: &[(Held, Ending)], states: &States) -> Option<Wake> {
-    let queued = |held: &Held| states.get(&held.id.as_uuid()) == Some(&State::Queued);
+    let queued = |held: &Held| states.get(held) == Some(&State::Queued);
     let mut again = ended.iter().filter(|(held, _)| queued(held)).peekable();
     again.peek()?;
     match again.any(|(_, ending)| matches!(ending, Ending::GivenBack)) {

@@ -1,3 +1,4 @@
+-- Only here: a step of enqueue.sql on SQLite.
 -- The second statement of an enqueue that may be a repeat: takes back what has ended already. It has
 -- a new snapshot, so it also sees a job that ended while the insert waited for it.
 -- $1 ids that the first statement added

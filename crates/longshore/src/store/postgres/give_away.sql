@@ -1,3 +1,4 @@
+-- Only here: a step of rescue.sql on SQLite.
 -- Takes jobs from lost nodes: queued again, dead if their attempts are used up, or cancelled if that
 -- was asked for. One row for each.
 -- $1 ids · $2 nodes that may hold them · $3 now, of a test's clock
@@ -17,7 +18,7 @@ held as materialized (
 ended as (
     delete from longshore.job j
     using held h
-    where j.id = any(array(select h2.id from held h2 where h2.cancelled)) and j.id = h.id
+    where j.id = h.id and h.cancelled
     returning j.id, j.kind, j.queue, j.priority, j.run_at, j.created_at, j.attempt, j.max_attempts,
         j.backoff, j.timeout_ms, j.retain_ms, j.tags, j.meta, j.payload, h.errors, j.unique_key,
         j.part_key, j.cancel_at, j.cancel_by, j.cancel_why, j.node, j.leased_at),
@@ -40,7 +41,7 @@ freed as (
         dead_at = case when h.last then c.now end,
         run_at = case when not h.last then j.run_at end
     from held h, clock c
-    where j.id = any(array(select h2.id from held h2 where not h2.cancelled)) and j.id = h.id
+    where j.id = h.id and not h.cancelled
     returning j.id, j.dead_at)
 select e.id, 'cancelled' as became from ended e
 union all

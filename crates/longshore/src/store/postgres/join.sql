@@ -1,3 +1,4 @@
+-- Only here: a step of node.sql on SQLite.
 -- Adds a node, or, as a repeat, renews it while it is not lost.
 -- $1 id · $2 name · $3 version · $4 queues, JSON · $5 kinds · $6 lease, µs · $7 now, of a test's clock
 insert into longshore.node as n (id, name, version, queues, kinds, started_at, expires_at)

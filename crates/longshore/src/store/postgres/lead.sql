@@ -1,3 +1,4 @@
+-- Only here: a step of leader.sql on SQLite.
 -- Takes the lead, or renews it; no row if another node leads.
 -- $1 node · $2 how long, µs · $3 now, of a test's clock
 with clock as materialized (

@@ -1,3 +1,4 @@
+-- Only here: a step of leader.sql on SQLite.
 -- Does this node lead, under this term? Holds that so until the transaction ends.
 -- $1 node · $2 term · $3 now, of a test's clock
 select term from longshore.leader

@@ -1,3 +1,4 @@
+-- Only here: a step of node.sql on SQLite.
 -- Removes a node that holds nothing, with its claims; of one that does, only ends the lease.
 -- $1 node · $2 now, of a test's clock
 with holds as materialized (
@@ -11,6 +12,6 @@ claims as (
 gone as (
     delete from longshore.node n using holds h where n.id = $1::uuid and not h.held)
 update longshore.node n
-set expires_at = coalesce($2::timestamptz, now())
+set expires_at = least(n.expires_at, coalesce($2::timestamptz, now()))
 from holds h
 where n.id = $1::uuid and h.held and n.lost_at is null

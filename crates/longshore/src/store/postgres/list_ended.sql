@@ -1,3 +1,4 @@
+-- Only here: a step of list.sql on SQLite.
 -- One look into history, newest first; list.sql says how. Outputs are left out: they may be large.
 -- $1 below this id · $2 rows to look at · $3 kind or null · $4 queue or null · $5 states, all if empty
 -- $6 most matches · $7 characters of a payload

@@ -1,3 +1,4 @@
+-- Only here: a step of rescue.sql on SQLite.
 -- The last statement of a rescue. $1 nodes · $2 now, of a test's clock
 with claims as (
     delete from longshore.claim where node = any($1::uuid[]))

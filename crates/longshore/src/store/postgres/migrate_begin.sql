@@ -1,3 +1,4 @@
+-- Only here: on SQLite the runner holds these few words itself.
 -- Comes before the first migration.
 create schema if not exists longshore;
 create table longshore.migration (

@@ -3,6 +3,8 @@
 //! Every call runs in a [`session::Session`], is bounded in time, and what fails goes through
 //! [`error::Tries`], the one place that decides between trying again and telling the caller.
 
+#[cfg(feature = "bench")]
+mod bench;
 mod change;
 mod claim;
 mod connect;
@@ -239,5 +241,10 @@ impl Store for PostgresStore {
         for pool in self.pools.all() {
             pool.close().await;
         }
+    }
+
+    #[cfg(feature = "bench")]
+    fn meter(&self) -> &dyn crate::bench::Meter {
+        self
     }
 }

@@ -1,3 +1,4 @@
+-- Only here: a step of node.sql on SQLite.
 -- All nodes, live ones first, newest first. $1 most · $2 now, of a test's clock
 with clock as materialized (
     select coalesce($2::timestamptz, now()) as now)

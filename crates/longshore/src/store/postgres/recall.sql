@@ -1,3 +1,4 @@
+-- Only here: a step of node.sql on SQLite.
 -- What a node holds under one claim number. Same columns as claim.sql, its header left out.
 -- $1 node · $2 claim number
 select j.id, j.kind, j.queue, j.priority, j.run_at, j.attempt, j.max_attempts,

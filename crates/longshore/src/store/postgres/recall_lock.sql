@@ -1,3 +1,4 @@
+-- Only here: SQLite has one writer, so no claim is still under way.
 -- The first statement of a recall: waits until no claim of this node is under way, and makes sure
 -- that a later start of this one fails: its own note would come second under this number. Such an
 -- empty note stays until the node goes.

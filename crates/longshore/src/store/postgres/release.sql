@@ -7,23 +7,25 @@
 with clock as materialized (
     select coalesce($8::timestamptz, now()) as now),
 held as materialized (
-    select j.id, j.cancel_at is not null or f.what = 'cancelled' as cancelled, f.what, f.delay, f.why,
+    -- finish.sql says why there is no join here.
+    select j.id, j.lease, j.cancel_at is not null or f.what = 'cancelled' as cancelled, f.what, f.delay, f.why,
         case when f.error is not null then
             (j.errors || ('{"at":"' || to_char(c.now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
                 || '",' || substr(f.error, 2))::json)[greatest(1, coalesce(cardinality(j.errors), 0) - 8):]
             else j.errors
         end as errors
-    from clock c,
-        unnest($2::uuid[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[])
-            f (id, lease, what, delay, error, why)
-        join longshore.job j on j.id = f.id
-    where j.id = any($2::uuid[]) and j.lease = f.lease and j.node = $1::uuid and j.dead_at is null
+    from clock c, longshore.job j
+        cross join lateral (select width_bucket(j.id, $2::uuid[]) as n) p
+        cross join lateral (
+            select ($3::bigint[])[p.n] as lease, ($4::text[])[p.n] as what, ($5::bigint[])[p.n] as delay,
+                ($6::text[])[p.n] as error, ($7::text[])[p.n] as why) f
+    where j.id = any($2::uuid[]) and j.node = $1::uuid and j.dead_at is null and j.lease = f.lease
     order by j.id
     for update of j),
 ended as (
     delete from longshore.job j
     using held h
-    where j.id = any(array(select h2.id from held h2 where h2.cancelled)) and j.id = h.id
+    where j.id = h.id and h.cancelled
     returning j.id, j.kind, j.queue, j.priority, j.run_at, j.created_at, j.attempt, j.max_attempts,
         j.backoff, j.timeout_ms, j.retain_ms, j.tags, j.meta, j.payload, h.errors, j.unique_key,
         j.part_key, j.cancel_at, j.cancel_by, j.cancel_why, j.node, j.lease, j.leased_at, h.why),
@@ -55,10 +57,10 @@ released as (
                 timestamptz '9999-12-31 23:59:59.999999+00')
         end
     from held h, clock c
-    where j.id = any(array(select h2.id from held h2 where not h2.cancelled)) and j.id = h.id
-    returning j.id, j.dead_at, j.run_at, j.attempt)
-select e.id, true as cancelled, false as dead, null::timestamptz as run_at, 0 as attempt, c.now
+    where j.id = h.id and not h.cancelled
+    returning j.id, h.lease, j.dead_at, j.run_at, j.attempt)
+select e.id, e.lease, true as cancelled, false as dead, null::timestamptz as run_at, 0 as attempt, c.now
 from ended e, clock c
 union all
-select r.id, false, r.dead_at is not null, r.run_at, r.attempt, c.now
+select r.id, r.lease, false, r.dead_at is not null, r.run_at, r.attempt, c.now
 from released r, clock c

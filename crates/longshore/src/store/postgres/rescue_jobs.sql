@@ -1,3 +1,4 @@
+-- Only here: a step of rescue.sql on SQLite.
 -- What some nodes may hold, by their claims. $1 nodes
 select distinct i.id
 from longshore.claim c

@@ -1,3 +1,4 @@
+-- Only here: a step of rescue.sql on SQLite.
 -- The first statement of a rescue: nodes whose lease ran out, locked so that no claim of theirs is under
 -- way any more; and nodes that only claims still name. What they hold is asked for by the next
 -- statement, with a new snapshot: this one would miss a claim that commits while it waits.

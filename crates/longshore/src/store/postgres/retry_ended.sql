@@ -1,3 +1,4 @@
+-- Only here: a step of retry.sql on SQLite.
 -- Makes a cancelled job queued again: back from history, with its attempts and errors; its payload row,
 -- if it has one, stayed where it is. One row if it was cancelled.
 -- $1 id · $2 attempts it shall have left · $3 now, of a test's clock

@@ -1,3 +1,4 @@
+-- Only here: a step of rescue.sql on SQLite.
 -- Walks some jobs by id: running ones whose node is lost or gone. Answers how far it came (null: to the
 -- end), beside each such job; without one the row comes alone, with nulls.
 -- $1 after this id · $2 rows to look at

@@ -7,9 +7,11 @@ use super::error::failed;
 use super::finish::move_cancelled;
 use super::rows;
 use super::sql::{CANCEL, GET, RETRY};
-use crate::job::{Event, JobId, JobRow, State};
+use crate::job::{Event, JobId, JobRow, State, text};
 use crate::store::{AskCancel, NodeId, Result, StoreError, Wake};
 use crate::time::Timestamp;
+
+const MAX_BY_BYTES: usize = 255;
 
 impl SqliteStore {
     pub(super) async fn ask_cancel(&self, id: JobId, ask: &AskCancel) -> Result<State> {
@@ -30,8 +32,8 @@ impl SqliteStore {
         sqlx::query(CANCEL.step(step))
             .bind(id.as_uuid())
             .bind(now.as_micros())
-            .bind(&ask.by)
-            .bind(&ask.why)
+            .bind(ask.by.as_deref().map(|by| text::fit(by, MAX_BY_BYTES)))
+            .bind(ask.why.as_deref().map(|why| text::fit(why, text::MAX_ERROR_BYTES)))
             .execute(&mut *tx)
             .await
             .map_err(failed(doing))?;
@@ -75,7 +77,7 @@ impl SqliteStore {
         sqlx::query(RETRY.step("again"))
             .bind(id.as_uuid())
             .bind(now.as_micros())
-            .bind(attempts)
+            .bind(attempts.max(1))
             .execute(&mut *tx)
             .await
             .map_err(failed(doing))?;

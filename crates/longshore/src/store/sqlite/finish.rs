@@ -1,6 +1,7 @@
 //! Finish: runs that ended go to history, or back to wait, or wait for a person.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use sqlx::{Row, Sqlite, SqliteConnection, Transaction};
 use uuid::Uuid;
@@ -9,11 +10,14 @@ use super::SqliteStore;
 use super::error::failed;
 use super::rows;
 use super::sql::{CANCEL, FINISH, RELEASE};
-use crate::job::{JobId, State};
+use crate::job::state::Marks;
+use crate::job::{JobId, State, text};
 use crate::store::{Ack, Ending, Held, NodeId, Result, Wake};
 use crate::time::Timestamp;
 
 const DOING: &str = "write how jobs ended";
+/// A failed job never comes back in the same instant.
+const SHORTEST: Duration = Duration::from_millis(1);
 
 /// What every statement here needs to know.
 struct At {
@@ -95,8 +99,14 @@ async fn release(
     held: Held,
     ending: &Ending,
 ) -> sqlx::Result<Option<State>> {
-    let run_at = |delay| Some(at.now.plus(delay).as_micros());
-    let (back, run_at, dead_at, error) = match ending {
+    let error = match ending {
+        Ending::Failed { error, .. } | Ending::Dead { error } => {
+            let error = crate::job::AttemptError { at: at.now, ..error.clone() };
+            Some(serde_json::to_string(&error).expect("our own struct is JSON"))
+        }
+        _ => None,
+    };
+    let (back, run_at, dead_at) = match ending {
         Ending::Succeeded { .. } => return Ok(None),
         Ending::Cancelled { why } => {
             sqlx::query(RELEASE.step("ask_cancel"))
@@ -104,38 +114,35 @@ async fn release(
                 .bind(at.node.0)
                 .bind(held.lease)
                 .bind(at.now.as_micros())
-                .bind(why)
+                .bind(text::fit(why, text::MAX_ERROR_BYTES))
                 .execute(&mut *conn)
                 .await?;
-            return end_cancelled(conn, at, held).await;
+            return end_cancelled(conn, at, held, None).await;
         }
-        Ending::Failed { error, delay } => (0, run_at(*delay), None, Some(error)),
-        Ending::Dead { error } => (0, None, Some(at.now.as_micros()), Some(error)),
-        Ending::Snoozed { delay } => (1, run_at(*delay), None, None),
-        Ending::GivenBack => (1, None, None, None),
+        Ending::Failed { delay, .. } => (0, Some(at.now.plus((*delay).max(SHORTEST))), None),
+        Ending::Dead { .. } => (0, None, Some(at.now)),
+        Ending::Snoozed { delay } => (1, Some(at.now.plus(*delay)), None),
+        Ending::GivenBack => (1, None, None),
     };
-    let error = error.map(|error| {
-        let error = crate::job::AttemptError { at: at.now, ..error.clone() };
-        serde_json::to_string(&error).expect("our own struct is JSON")
-    });
     let row = sqlx::query(RELEASE.step("again"))
         .bind(held.id.as_uuid())
         .bind(at.node.0)
         .bind(held.lease)
         .bind(back)
-        .bind(run_at)
-        .bind(dead_at)
-        .bind(error)
+        .bind(run_at.map(Timestamp::as_micros))
+        .bind(dead_at.map(Timestamp::as_micros))
+        .bind(&error)
         .fetch_optional(&mut *conn)
         .await?;
-    let Some(row) = row else { return end_cancelled(conn, at, held).await };
-    let attempt: i64 = row.try_get("attempt")?;
-    Ok(Some(match ending {
-        Ending::Dead { .. } => State::Dead,
-        Ending::GivenBack => State::Queued,
-        _ if attempt > 0 => State::Retrying,
-        _ => State::Scheduled,
-    }))
+    let Some(row) = row else { return end_cancelled(conn, at, held, error).await };
+    let marks = Marks {
+        dead: dead_at.is_some(),
+        running: false,
+        blocked: false,
+        run_at,
+        attempt: row.try_get("attempt")?,
+    };
+    Ok(Some(State::of(&marks, at.now)))
 }
 
 /// A run that was asked to cancel ends in history, however it ended.
@@ -143,6 +150,7 @@ async fn end_cancelled(
     conn: &mut SqliteConnection,
     at: &At,
     held: Held,
+    error: Option<String>,
 ) -> sqlx::Result<Option<State>> {
     // Only this lease's: the guard of the two statements below is node and id.
     let ours: Option<i64> = sqlx::query_scalar(RELEASE.step("holds"))
@@ -153,6 +161,15 @@ async fn end_cancelled(
         .await?;
     if ours.is_none() {
         return Ok(None);
+    }
+    if let Some(error) = error {
+        sqlx::query(RELEASE.step("note"))
+            .bind(held.id.as_uuid())
+            .bind(at.node.0)
+            .bind(held.lease)
+            .bind(error)
+            .execute(&mut *conn)
+            .await?;
     }
     let moved = move_cancelled(conn, Some(held.id.as_uuid()), Some(at.node.0), at.now).await?;
     Ok((!moved.is_empty()).then_some(State::Cancelled))

@@ -16,10 +16,11 @@ FROM json_each($2) AS e CROSS JOIN longshore_job AS j ON j.id = unhex(e.value ->
 WHERE +j.node = $1 AND j.lease = e.value ->> 1 AND j.retain_ms IS NOT 0;
 
 -- step: drop
--- $1 node · $2 as above. A node never holds one job under two numbers, so any of them will do.
+-- $1 node · $2 as above. Each id with its own lease: a job that the node handed back and claimed again
+-- would go without a trace if another run's lease could speak for it.
 DELETE FROM longshore_job
 WHERE id IN (SELECT unhex(value ->> 0) FROM json_each($2)) AND +node = $1
-    AND lease IN (SELECT value ->> 1 FROM json_each($2))
+    AND (+id, lease) IN (SELECT unhex(value ->> 0), value ->> 1 FROM json_each($2))
 RETURNING id, CASE WHEN cancel_at IS NULL THEN 'succeeded' ELSE 'cancelled' END AS state,
     retain_ms IS 0 AND payload IS NULL AS orphans_payload;
 

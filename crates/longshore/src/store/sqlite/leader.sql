@@ -1,4 +1,5 @@
--- Twin of postgres/leader.sql: one row; taken, renewed and given up by compare-and-set.
+-- Only here: one file for what lead.sql, leads.sql and resign.sql do on PostgreSQL. One row;
+-- taken, renewed and given up by compare-and-set.
 
 -- step: lead
 -- A leader that renews in time keeps its term; every other way in raises it. $1 node · $2 now · $3 expires_at

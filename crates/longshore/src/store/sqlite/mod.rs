@@ -3,6 +3,8 @@
 //! One connection writes; every writing transaction takes the lock at its start. A few connections
 //! read, in short transactions of their own. Twin of `postgres/`: same file names, same words.
 
+#[cfg(feature = "bench")]
+mod bench;
 mod claim;
 mod connect;
 mod edit;
@@ -153,6 +155,11 @@ impl Store for SqliteStore {
     async fn close(&self) {
         self.readers.close().await;
         self.writer.close().await;
+    }
+
+    #[cfg(feature = "bench")]
+    fn meter(&self) -> &dyn crate::bench::Meter {
+        self
     }
 }
 

@@ -99,16 +99,26 @@ impl SqliteStore {
 
     pub(super) async fn forget_lost(&self, lead: Lead) -> Result<Rescued> {
         let doing = "forget lost nodes";
-        let rescued = self.rescue_lost().await?;
         let now = self.clock.now();
         let mut tx = self.begin(doing).await?;
         self.must_lead(&mut tx, lead, now).await?;
+        let mut rescued = Rescued::default();
+        let stray: Vec<Uuid> = sqlx::query_scalar(RESCUE.step("stray"))
+            .fetch_all(&mut *tx)
+            .await
+            .map_err(failed(doing))?;
+        for node in stray {
+            rescue_one(&mut tx, node, now, &mut rescued).await.map_err(failed(doing))?;
+        }
         sqlx::query(RESCUE.step("forget"))
             .bind(now.minus(KEEP_LOST).as_micros())
             .execute(&mut *tx)
             .await
             .map_err(failed(doing))?;
         tx.commit().await.map_err(failed(doing))?;
+        if !rescued.queued.is_empty() {
+            self.hub.wake(Wake::LookFromStart);
+        }
         Ok(rescued)
     }
 
@@ -167,12 +177,16 @@ async fn rescue_one(
     now: Timestamp,
     rescued: &mut Rescued,
 ) -> sqlx::Result<()> {
+    sqlx::query(RESCUE.step("note"))
+        .bind(node)
+        .bind(now.to_string())
+        .bind(node.to_string())
+        .execute(&mut **tx)
+        .await?;
     rescued.cancelled.extend(move_cancelled(tx, None, Some(node), now).await?);
     let back = sqlx::query(RESCUE.step("back"))
         .bind(node)
         .bind(now.as_micros())
-        .bind(now.to_string())
-        .bind(node.to_string())
         .fetch_all(&mut **tx)
         .await?;
     for row in &back {

@@ -1,4 +1,4 @@
--- Twin of postgres/node.sql: the life of a node, one statement a step.
+-- Only here: one file for the life of a node, which has a file a call on PostgreSQL.
 
 -- step: join
 -- $1 id · $2 name · $3 version · $4 queues, JSON · $5 kinds, JSON · $6 now · $7 expires_at
@@ -16,7 +16,7 @@ WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM longshore_job WHERE node = $1);
 
 -- step: expire
 -- It still holds jobs: they are rescued at once. $1 id · $2 now
-UPDATE longshore_node SET expires_at = min(expires_at, $2 - 1) WHERE id = $1 AND lost_at IS NULL;
+UPDATE longshore_node SET expires_at = min(expires_at, $2) WHERE id = $1 AND lost_at IS NULL;
 
 -- step: list
 -- $1 now

@@ -22,16 +22,11 @@ macro_rules! steps {
     ($($name:ident = $file:literal;)*) => {
         $(pub(super) static $name: LazyLock<Steps> =
             LazyLock::new(|| Steps::parse(include_str!($file)));)*
-
-        /// Every file with steps, for the test that prepares them all.
-        #[cfg(test)]
-        pub(super) fn all() -> Vec<(&'static str, &'static Steps)> {
-            vec![$(($file, &*$name)),*]
-        }
     };
 }
 
 steps! {
+    BENCH = "bench.sql";
     CANCEL = "cancel.sql";
     CLAIM = "claim.sql";
     ENQUEUE = "enqueue.sql";
@@ -45,10 +40,3 @@ steps! {
 }
 
 pub(super) const GET: &str = include_str!("get.sql");
-
-#[cfg(test)]
-impl Steps {
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.0.iter().copied()
-    }
-}

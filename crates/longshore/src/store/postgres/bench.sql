@@ -1,0 +1,3 @@
+-- What was written so far in this database
+select (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint as wal_bytes,
+    (select xact_commit from pg_stat_database where datname = current_database()) as commits

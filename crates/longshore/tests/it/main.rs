@@ -1,0 +1,14 @@
+//! The one integration-test binary: both stores, held to the same words.
+
+mod harness;
+#[macro_use]
+mod conformance;
+
+mod cases;
+mod migrations;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod sqlite;
+mod tidy;
+#[cfg(feature = "postgres")]
+mod walk;
