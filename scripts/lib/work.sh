@@ -2,6 +2,7 @@
 # `$work`, the temporary folder of one run. Servers live in it, and end with it.
 work=
 keeper=
+started=
 
 make_work() {
   trap clean_up EXIT
@@ -31,9 +32,22 @@ clean_up() {
 
 empty_work() {
   [[ $work ]] || return 0
+  stop_started
   stop_pgbouncer
   stop_postgres
   rm -rf -- "$work"
+}
+
+# start LOG COMMAND...: in the background until it is told to end, at the latest until the script does.
+# Its process id is in $started.
+start() {
+  "${@:2}" </dev/null >"$1" 2>&1 &
+  started=$!
+  echo "$started" >>"$work/started"
+}
+
+stop_started() {
+  [[ ! -e $work/started ]] || xargs kill -KILL <"$work/started" 2>/dev/null || true
 }
 
 # as_server COMMAND...: as the user who owns the folder, and from inside it, because that user may not

@@ -70,6 +70,8 @@ pub(crate) enum Command {
     /// Look at the processes that run jobs
     #[command(subcommand)]
     Nodes(NodesCommand),
+    /// Measure a database that holds no jobs: our figures, and the floor of the same SQL in a bare loop
+    Bench(BenchArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -256,6 +258,22 @@ impl From<StateArg> for longshore::State {
             StateArg::Cancelled => State::Cancelled,
         }
     }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchArgs {
+    /// How many jobs to enqueue by the list, and to drain
+    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(4..=10_000_000))]
+    pub jobs: u32,
+    /// How many of them may run at once
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub slots: u32,
+    /// Hold a snapshot open meanwhile, as a long report or a backup does
+    #[arg(long)]
+    pub pin_snapshot: bool,
+    /// What another benchmark made of this machine just now, in transactions a second; printed along
+    #[arg(long, value_name = "TPS")]
+    pub yardstick: Option<f64>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -39,5 +39,6 @@ pub(crate) async fn run(context: Context, command: Command) -> Result<Exit, Fail
         Command::Enqueue(args) => enqueue::run(context, args).await,
         Command::Jobs(command) => jobs::run(context, command).await,
         Command::Nodes(command) => nodes::run(context, command).await,
+        Command::Bench(args) => bench::run(context, args).await,
     }
 }

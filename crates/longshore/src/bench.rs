@@ -23,6 +23,8 @@ use crate::worker::{Run, Worker, WorkerConfig, Working};
 pub const KIND_PREFIX: &str = "bench.";
 const KIND: &str = "bench.noop";
 const QUEUE: &str = "default";
+/// How long nothing may end before the benchmark gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -31,7 +33,7 @@ pub struct Options {
     pub jobs: u32,
     /// Slots of the worker that drains. Default 100.
     pub slots: u32,
-    /// Holds a snapshot open all the while.
+    /// Holds a snapshot open while jobs are enqueued by the list and drained, and over the floor's.
     pub pin_snapshot: bool,
     /// How long the idle worker is watched. Default 8 s.
     pub idle_for: Duration,
@@ -78,10 +80,25 @@ pub struct Report {
     pub total_wal_bytes_per_job: Option<f64>,
     /// Commits from enqueue to history.
     pub commits_per_job: Option<f64>,
+    /// Row versions that the drain wrote.
+    pub drain_rows_per_job: Option<Rows>,
     /// Statements of an idle worker, without BEGIN and COMMIT.
     pub idle_queries_per_s: Option<f64>,
     /// Processor time of an idle worker, in percent of one core.
     pub idle_cpu_percent: Option<f64>,
+}
+
+/// Row versions, in all tables together.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Rows {
+    /// Inserted.
+    pub ins: f64,
+    /// Updated.
+    pub upd: f64,
+    /// Of the updated, those that touched no index.
+    pub hot: f64,
+    /// Deleted.
+    pub del: f64,
 }
 
 /// What the benchmark asks of a store beyond the trait.
@@ -89,9 +106,9 @@ pub struct Report {
 pub trait Meter: Send + Sync {
     /// Jobs of other kinds; the benchmark refuses to run beside them.
     async fn foreign_jobs(&self) -> Result<u64>;
-    /// Deletes the benchmark's own rows.
+    /// Deletes the benchmark's own rows, and brings the database to rest.
     async fn clear(&self) -> Result<()>;
-    /// Brings the database to rest before a measurement.
+    /// Tells the planner what the tables hold now.
     async fn settle(&self) -> Result<()>;
     /// What was written so far.
     async fn counts(&self) -> Result<Counts>;
@@ -108,6 +125,8 @@ pub struct Counts {
     pub commits: Option<i64>,
     /// Statements in this database, without BEGIN and COMMIT.
     pub statements: Option<i64>,
+    /// Row versions in this database.
+    pub rows: Option<Rows>,
 }
 
 /// What keeps the benchmark from running.
@@ -116,6 +135,12 @@ pub enum Refused {
     /// There are jobs of somebody else.
     #[error("the database holds {0} jobs that are not the benchmark's; use an empty one")]
     ForeignJobs(u64),
+    /// Jobs are left, and none ends.
+    #[error("nothing ended for {} s, and {left} jobs are left", PATIENCE.as_secs())]
+    Stuck {
+        /// Jobs that have not ended.
+        left: u64,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] crate::StoreError),
@@ -138,7 +163,6 @@ pub async fn run(
         jobs: options.jobs,
         ..Report::default()
     };
-    let pinned = if options.pin_snapshot { Some(meter().pin().await?) } else { None };
     say("enqueue one by one, 16 callers");
     report.insert_one_per_s = throughput::one_by_one(client).await?;
     meter().clear().await?;
@@ -147,7 +171,6 @@ pub async fn run(
     meter().clear().await?;
     say("enqueue by the list, drain by a worker");
     throughput::drain(client, options, &mut report).await?;
-    drop(pinned);
     meter().clear().await?;
     say("pickup latency and idle cost of a worker");
     latency::measure(client, options, &mut report).await?;
@@ -205,6 +228,23 @@ fn job(n: u32) -> NewJob {
 
 fn number_in(payload: &str) -> usize {
     payload.get(6..14).and_then(|digits| digits.parse().ok()).unwrap_or(usize::MAX)
+}
+
+/// Waits until so many jobs ended.
+async fn until_ended(working: &Working, jobs: u32, look_every: Duration) -> Result<(), Refused> {
+    let (mut before, mut since) = (0, Instant::now());
+    loop {
+        let ended = working.health().finished_total;
+        if ended >= u64::from(jobs) {
+            return Ok(());
+        }
+        if ended > before {
+            (before, since) = (ended, Instant::now());
+        } else if since.elapsed() > PATIENCE {
+            return Err(Refused::Stuck { left: u64::from(jobs) - ended });
+        }
+        tokio::time::sleep(look_every).await;
+    }
 }
 
 fn worker(client: &Client, slots: u32, seen: &Arc<Seen>) -> Result<Working> {

@@ -3,6 +3,7 @@
 mod harness;
 
 mod bad_input;
+mod bench;
 mod dev;
 mod enqueue;
 mod jobs;

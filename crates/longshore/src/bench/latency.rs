@@ -3,15 +3,18 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::{KIND, Options, QUEUE, Report, job, number_in};
+use super::{KIND, Options, QUEUE, Refused, Report, job, number_in, until_ended};
 use crate::client::Client;
-use crate::store::Result;
 use crate::worker::{Run, Worker};
 
 const SAMPLES: u32 = 200;
 const APART: Duration = Duration::from_millis(20);
 
-pub(super) async fn measure(client: &Client, options: &Options, report: &mut Report) -> Result<()> {
+pub(super) async fn measure(
+    client: &Client,
+    options: &Options,
+    report: &mut Report,
+) -> Result<(), Refused> {
     let starts: Arc<Mutex<Vec<Option<Instant>>>> =
         Arc::new(Mutex::new(vec![None; SAMPLES as usize]));
     let seen = Arc::clone(&starts);
@@ -37,9 +40,7 @@ pub(super) async fn measure(client: &Client, options: &Options, report: &mut Rep
         returns.push(Instant::now());
         tokio::time::sleep(APART).await;
     }
-    while working.health().finished_total < u64::from(SAMPLES) {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until_ended(&working, SAMPLES, Duration::from_millis(5)).await?;
     let starts = starts.lock().expect("nothing here panics").clone();
     let mut waits: Vec<f64> = starts
         .iter()
@@ -55,6 +56,7 @@ pub(super) async fn measure(client: &Client, options: &Options, report: &mut Rep
     let (before, cpu_before, from) = (meter().counts().await?, cpu_s(), Instant::now());
     tokio::time::sleep(options.idle_for).await;
     let after = meter().counts().await?;
+    // Counting takes a while itself.
     let (cpu_after, watched_s) = (cpu_s(), from.elapsed().as_secs_f64());
     report.idle_queries_per_s =
         before.statements.zip(after.statements).map(|(from, to)| (to - from) as f64 / watched_s);

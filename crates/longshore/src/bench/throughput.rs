@@ -1,10 +1,11 @@
 //! Jobs a second: in, and through.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{KIND, Options, QUEUE, Report, Seen, job, worker};
+use super::{KIND, Options, QUEUE, Refused, Report, Rows, Seen, job, until_ended, worker};
 use crate::client::Client;
 use crate::job::NewJob;
 use crate::store::{
@@ -44,6 +45,7 @@ pub(super) async fn one_by_one(client: &Client) -> Result<f64> {
 /// The same statements, in a loop of four lines.
 pub(super) async fn floor(client: &Client, options: &Options, report: &mut Report) -> Result<()> {
     let (store, jobs) = (Arc::clone(client.store()), options.jobs);
+    let pinned = pin(client, options).await?;
     let measured = client.engine().run(async move {
         let batches: Vec<Vec<NewJob>> = (0..jobs)
             .step_by(A_STATEMENT as usize)
@@ -63,6 +65,7 @@ pub(super) async fn floor(client: &Client, options: &Options, report: &mut Repor
         Ok::<_, StoreError>((enqueue_s, drain_s))
     });
     let (enqueue_s, drain_s) = measured.await?;
+    drop(pinned);
     report.enqueue_bulk_floor_per_s = f64::from(jobs) / enqueue_s;
     report.drain_floor_per_s = f64::from(jobs) / drain_s;
     Ok(())
@@ -107,8 +110,13 @@ async fn drain_bare(store: &dyn Store, node: NodeId, jobs: u32) -> Result<()> {
     Ok(())
 }
 
-pub(super) async fn drain(client: &Client, options: &Options, report: &mut Report) -> Result<()> {
+pub(super) async fn drain(
+    client: &Client,
+    options: &Options,
+    report: &mut Report,
+) -> Result<(), Refused> {
     let meter = || client.store().meter();
+    let pinned = pin(client, options).await?;
     let before_all = meter().counts().await?;
     let from = Instant::now();
     for first in (0..options.jobs).step_by(A_CALL as usize) {
@@ -122,12 +130,11 @@ pub(super) async fn drain(client: &Client, options: &Options, report: &mut Repor
     let before = meter().counts().await?;
     let seen = Seen::new(options.jobs);
     let working = worker(client, options.slots, &seen)?;
-    while working.health().finished_total < u64::from(options.jobs) {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    until_ended(&working, options.jobs, Duration::from_millis(1)).await?;
     let end_s = seen.now_us() as f64 / 1e6;
     let after = meter().counts().await?;
     working.stop().await;
+    drop(pinned);
 
     report.drain_per_s = f64::from(options.jobs) / (end_s - seen.mark_s(0));
     report.drain_ratio = report.drain_per_s / report.drain_floor_per_s;
@@ -149,7 +156,26 @@ pub(super) async fn drain(client: &Client, options: &Options, report: &mut Repor
     report.drain_wal_bytes_per_job = each(before.wal_bytes, after.wal_bytes);
     report.total_wal_bytes_per_job = sum(enqueue_wal, report.drain_wal_bytes_per_job);
     report.commits_per_job = sum(enqueue_commits, each(before.commits, after.commits));
+    report.drain_rows_per_job = rows(before.rows, after.rows, jobs);
     Ok(())
+}
+
+/// A snapshot that nothing before it has burdened, if one is asked for.
+async fn pin(client: &Client, options: &Options) -> Result<Option<Box<dyn Any + Send>>> {
+    match options.pin_snapshot {
+        true => client.store().meter().pin().await.map(Some),
+        false => Ok(None),
+    }
+}
+
+fn rows(from: Option<Rows>, to: Option<Rows>, jobs: f64) -> Option<Rows> {
+    let (from, to) = (from?, to?);
+    Some(Rows {
+        ins: (to.ins - from.ins) / jobs,
+        upd: (to.upd - from.upd) / jobs,
+        hot: (to.hot - from.hot) / jobs,
+        del: (to.del - from.del) / jobs,
+    })
 }
 
 fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
