@@ -27,6 +27,8 @@ pub struct Demo {
     pub job: NewJob,
     /// How it is meant to end.
     pub ends: State,
+    /// Puts its output into words; `None` shows it as it is.
+    pub tell: fn(&str) -> Option<String>,
 }
 
 impl App {

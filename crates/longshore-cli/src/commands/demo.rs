@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use longshore::{Backoff, NewJob, State, Worker};
-use longshore_kinds::{Fail, ImageLimits, KindsConfig, Noop, ResizeImage, Sleep, sample};
+use longshore_kinds::{
+    Fail, ImageFile, ImageLimits, KindsConfig, Noop, ResizeImage, Resized, Sleep, sample,
+};
 
 use crate::app::{BoxError, Demo};
 use crate::settings::Settings;
@@ -23,31 +25,42 @@ pub(crate) fn register(worker: Worker, settings: &Settings) -> Result<Worker, Bo
 pub(crate) fn demos(settings: &Settings) -> Result<Vec<Demo>, BoxError> {
     let photo = write_photo(&settings.kinds.files_root)?;
     let small = format!("{FOLDER}/coffee-small.webp");
+    let resize = ResizeImage::new(photo, small, 320, 320);
+    let fail_once = Fail { times: Some(1), ..Fail::default() };
+    let give_up = Fail { dead: true, ..Fail::default() };
+    let soon = Backoff::fixed(Duration::from_millis(500));
     Ok(vec![
         demo("does nothing", NewJob::new("noop").json(&Noop {}), State::Succeeded),
         demo("waits 0.3 s", NewJob::new("sleep").json(&Sleep { seconds: 0.3 }), State::Succeeded),
-        demo(
-            "a photo made small",
-            NewJob::new("resize_image").json(&ResizeImage::new(photo, small, 320, 320)),
-            State::Succeeded,
-        ),
+        Demo {
+            tell: tell_pictures,
+            ..demo(
+                "a photo made small",
+                NewJob::new("resize_image").json(&resize),
+                State::Succeeded,
+            )
+        },
         demo(
             "fails once, then works",
-            NewJob::new("fail")
-                .json(&Fail { times: Some(1), ..Fail::default() })
-                .backoff(Backoff::fixed(Duration::from_millis(500))),
+            NewJob::new("fail").json(&fail_once).backoff(soon),
             State::Succeeded,
         ),
-        demo(
-            "gives up at once",
-            NewJob::new("fail").json(&Fail { dead: true, ..Fail::default() }),
-            State::Dead,
-        ),
+        demo("gives up at once", NewJob::new("fail").json(&give_up), State::Dead),
     ])
 }
 
 fn demo(shows: &str, job: NewJob, ends: State) -> Demo {
-    Demo { shows: shows.to_owned(), job, ends }
+    Demo { shows: shows.to_owned(), job, ends, tell: |_| None }
+}
+
+/// `600×400 jpeg, 70 KiB → …`.
+fn tell_pictures(output: &str) -> Option<String> {
+    let Resized { source, output } = serde_json::from_str(output).ok()?;
+    let tell = |file: ImageFile| {
+        let ImageFile { width, height, format, size_bytes, .. } = file;
+        format!("{width}×{height} {format}, {} KiB", size_bytes.div_ceil(1024))
+    };
+    Some(format!("{} → {}", tell(source), tell(output)))
 }
 
 /// Puts a photo where jobs can read it; answers its path as a payload names it.

@@ -84,14 +84,17 @@ fn row(demo: &Demo, job: &JobRow, fine: bool) -> [String; 7] {
         job.state.to_string(),
         format!("{}/{}", job.attempt, job.max_attempts),
         took.unwrap_or_default(),
-        result(job),
+        result(demo, job),
     ]
 }
 
-/// The job's output, or else what went wrong last.
-fn result(job: &JobRow) -> String {
-    let error = job.errors.last().map(|error| error.message.as_str());
-    short(job.output.as_deref().or(error).unwrap_or_default(), 60)
+/// What came out, or what went wrong last.
+fn result(demo: &Demo, job: &JobRow) -> String {
+    match (&job.output, job.errors.last()) {
+        (Some(output), _) => short((demo.tell)(output).as_deref().unwrap_or(output), 60),
+        (None, Some(error)) => short(&format!("attempt {}: {}", error.attempt, error.message), 60),
+        (None, None) => String::new(),
+    }
 }
 
 fn tell_how_to_go_on(context: &Context) {

@@ -12,7 +12,7 @@ fn refused(place: &Place, args: &[&str], sentence: &str) {
 
 #[test]
 fn a_wrong_job_is_refused() {
-    let place = Place::new();
+    let place = Place::empty().migrated();
     place.write("nul", b"\"a\0b\"");
     place.write("latin1", b"\"\xe9\"");
     place.write("large", vec![b' '; 1_048_577]);

@@ -1,10 +1,16 @@
 //! `enqueue`: what goes in, and how `--wait` ends.
 
-use crate::harness::Place;
+use crate::harness::{Place, both};
 
-#[test]
-fn everything_said_is_stored() {
-    let place = Place::new();
+both!(
+    everything_said_is_stored,
+    a_payload_comes_from_a_file_or_from_stdin,
+    wait_exits_by_the_outcome,
+    wait_says_when_nobody_runs_the_kind,
+);
+
+fn everything_said_is_stored(place: Place) {
+    let place = place.migrated();
     let id = "019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10";
     let args = [
         "k",
@@ -42,9 +48,8 @@ fn everything_said_is_stored() {
     assert!(again.err.contains("nothing was added"), "{again:?}");
 }
 
-#[test]
-fn a_payload_comes_from_a_file_or_from_stdin() {
-    let place = Place::new();
+fn a_payload_comes_from_a_file_or_from_stdin(place: Place) {
+    let place = place.migrated();
     place.write("p.json", "{\"from\": \"file\"}");
     let id = place.enqueue(&["k", "--payload", "@p.json"]);
     assert_eq!(place.json(&["jobs", "show", &id])["payload"]["from"], "file");
@@ -56,9 +61,8 @@ fn a_payload_comes_from_a_file_or_from_stdin() {
     assert_eq!(place.json(&["jobs", "show", id])["payload"]["from"], "stdin");
 }
 
-#[test]
-fn wait_exits_by_the_outcome() {
-    let place = Place::new();
+fn wait_exits_by_the_outcome(place: Place) {
+    let place = place.migrated();
     let _server = place.serve(&[]);
     let dead = place.run(&[
         "enqueue",
@@ -88,9 +92,8 @@ fn wait_exits_by_the_outcome() {
     assert_eq!(place.json(&["jobs", "show", id])["cancel"]["why"], "enough");
 }
 
-#[test]
-fn wait_says_when_nobody_runs_the_kind() {
-    let place = Place::new();
+fn wait_says_when_nobody_runs_the_kind(place: Place) {
+    let place = place.migrated();
     let _server = place.serve(&["-q", "other=1"]);
     let said = place.run(&["enqueue", "noop", "--wait", "--timeout-wait", "3s"]);
     assert_eq!(said.code, 7, "{said:?}");

@@ -1,5 +1,7 @@
 //! A folder and a database of its own for each test, and the executable in it.
 
+mod postgres;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -15,8 +17,22 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A working folder with its database.
 pub struct Place {
     folder: TempDir,
-    database: Option<String>,
+    database: Option<postgres::Database>,
 }
+
+/// Stamps each case for both databases. Without a PostgreSQL server its half does nothing; one test
+/// says so.
+macro_rules! both {
+    ($($case:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[test] fn $case() { super::$case(crate::harness::Place::empty()) })+
+        }
+        mod postgres {
+            $(#[test] fn $case() { crate::harness::Place::on_postgres().map_or((), super::$case) })+
+        }
+    };
+}
+pub(crate) use both;
 
 /// What one command printed, and how it ended.
 #[derive(Debug)]
@@ -27,16 +43,19 @@ pub struct Said {
 }
 
 impl Place {
-    /// The default database: `sqlite:longshore.db` in the folder, migrated.
-    pub fn new() -> Place {
-        let place = Place::empty();
-        assert_eq!(place.run(&["migrate", "up"]).code, 0);
-        place
-    }
-
-    /// The same, without a schema.
+    /// The default database: `sqlite:longshore.db` in the folder, without a schema.
     pub fn empty() -> Place {
         Place { folder: tempfile::tempdir().expect("a temporary folder"), database: None }
+    }
+
+    /// A fresh PostgreSQL database; `None` where no server is named.
+    pub fn on_postgres() -> Option<Place> {
+        Some(Place { database: Some(postgres::Database::fresh()?), ..Place::empty() })
+    }
+
+    pub fn migrated(self) -> Place {
+        assert_eq!(self.run(&["migrate", "up"]).code, 0);
+        self
     }
 
     pub fn path(&self) -> &Path {
@@ -56,8 +75,8 @@ impl Place {
                 command.env_remove(name);
             }
         }
-        if let Some(url) = &self.database {
-            command.env("LONGSHORE_DATABASE", url);
+        if let Some(database) = &self.database {
+            command.env("LONGSHORE_DATABASE", &database.url);
         }
         command
     }

@@ -1,10 +1,11 @@
 //! `jobs`: list, show, cancel, retry.
 
-use crate::harness::Place;
+use crate::harness::{Place, both};
 
-#[test]
-fn pages_and_filters() {
-    let place = Place::new();
+both!(pages_and_filters, cancel_and_retry, a_stored_text_cannot_drive_the_terminal,);
+
+fn pages_and_filters(place: Place) {
+    let place = place.migrated();
     let ids: Vec<String> = (0..5).map(|_| place.enqueue(&["noop"])).collect();
     let other = place.enqueue(&["sleep", "--in", "1h", "--queue", "slow"]);
 
@@ -42,9 +43,8 @@ fn pages_and_filters() {
     assert_eq!(wrong.code, 2, "{wrong:?}");
 }
 
-#[test]
-fn cancel_and_retry() {
-    let place = Place::new();
+fn cancel_and_retry(place: Place) {
+    let place = place.migrated();
     let id = place.enqueue(&["noop", "--in", "1h"]);
     let cancel = ["jobs", "cancel", &id, "--why", "not needed", "--by", "ann"];
     assert_eq!(place.json(&cancel)["state"], "cancelled");
@@ -62,9 +62,8 @@ fn cancel_and_retry() {
     assert_eq!(place.run(&["jobs", "show", absent]).code, 3);
 }
 
-#[test]
-fn a_stored_text_cannot_drive_the_terminal() {
-    let place = Place::new();
+fn a_stored_text_cannot_drive_the_terminal(place: Place) {
+    let place = place.migrated();
     let id = place.enqueue(&["k", "--payload", "\"\u{202e}\u{9b}31m\"", "--in", "1h"]);
     let why = "\u{1b}[2J";
     assert_eq!(place.run(&["jobs", "cancel", &id, "--why", why]).code, 0);

@@ -1,10 +1,10 @@
 //! `migrate`: up, status, sql.
 
-use crate::harness::Place;
+use crate::harness::{Place, both};
 
-#[test]
-fn up_brings_the_schema_there_once() {
-    let place = Place::empty();
+both!(up_brings_the_schema_there_once,);
+
+fn up_brings_the_schema_there_once(place: Place) {
     let before = place.run(&["migrate", "status"]);
     assert_eq!(before.code, 4, "{before:?}");
     assert!(before.out.contains("missing"), "{before:?}");

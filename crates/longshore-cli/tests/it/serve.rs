@@ -1,10 +1,16 @@
 //! `serve`: how it starts, stops, and dies.
 
-use crate::harness::{Place, Server};
+use crate::harness::{Place, Server, both};
 
-#[test]
-fn a_job_enqueued_elsewhere_runs_and_a_stop_drains() {
-    let place = Place::empty();
+both!(
+    a_job_enqueued_elsewhere_runs_and_a_stop_drains,
+    a_second_signal_gives_the_running_jobs_back_at_once,
+    what_a_killed_server_ran_is_finished_by_the_next,
+    a_photo_becomes_small,
+    without_migrating_an_empty_database_is_refused,
+);
+
+fn a_job_enqueued_elsewhere_runs_and_a_stop_drains(place: Place) {
     let server = place.serve(&["--name", "pier"]);
     let said = place.run(&["enqueue", "noop", "--wait"]);
     assert_eq!(said.code, 0, "{said:?}");
@@ -24,9 +30,7 @@ fn a_job_enqueued_elsewhere_runs_and_a_stop_drains() {
     assert_eq!(place.json(&["nodes", "list"])["nodes"].as_array().unwrap().len(), 0);
 }
 
-#[test]
-fn a_second_signal_gives_the_running_jobs_back_at_once() {
-    let place = Place::empty();
+fn a_second_signal_gives_the_running_jobs_back_at_once(place: Place) {
     let server = place.serve(&[]);
     let id = place.enqueue(&["sleep", "--payload", r#"{"seconds": 600}"#]);
     place.until("it runs", || place.state(&id) == "running");
@@ -39,9 +43,7 @@ fn a_second_signal_gives_the_running_jobs_back_at_once() {
     assert_eq!((job["state"].as_str(), job["attempt"].as_u64()), (Some("queued"), Some(0)));
 }
 
-#[test]
-fn what_a_killed_server_ran_is_finished_by_the_next() {
-    let place = Place::empty();
+fn what_a_killed_server_ran_is_finished_by_the_next(place: Place) {
     let server = place.serve(&["--lease", "2s"]);
     let id = place.enqueue(&["sleep", "--payload", r#"{"seconds": 2}"#]);
     place.until("it runs", || place.state(&id) == "running");
@@ -57,9 +59,7 @@ fn what_a_killed_server_ran_is_finished_by_the_next() {
     assert_eq!(next.ended(), Some(0));
 }
 
-#[test]
-fn a_photo_becomes_small() {
-    let place = Place::empty();
+fn a_photo_becomes_small(place: Place) {
     let photo = concat!(env!("CARGO_MANIFEST_DIR"), "/../longshore-kinds/tests/photos/coffee.jpg");
     place.write("photo.jpg", std::fs::read(photo).unwrap());
     let _server = place.serve(&[]);
@@ -96,9 +96,7 @@ fn a_database_that_is_away_is_waited_for() {
     assert_eq!(server.ended(), Some(0));
 }
 
-#[test]
-fn without_migrating_an_empty_database_is_refused() {
-    let place = Place::empty();
+fn without_migrating_an_empty_database_is_refused(place: Place) {
     let said = place.run(&["serve", "--no-migrate"]);
     assert_eq!(said.code, 4, "{said:?}");
     assert!(said.err.contains("run `longshore migrate up`"), "{said:?}");
