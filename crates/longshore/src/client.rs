@@ -38,7 +38,11 @@ struct Inner {
 const LONGEST_POLL: Duration = Duration::from_millis(250);
 
 impl Client {
-    /// Opens the database that `url` names (`sqlite:PATH`, `sqlite::memory:`, `postgres://…`).
+    /// Opens the database that `url` names (`sqlite:PATH`, `sqlite::memory:`, `postgres://…`), with
+    /// the default settings. Makes a missing SQLite file; migrates nothing.
+    ///
+    /// Fails with [`StoreError::Config`] for an address that cannot work (unknown scheme, wrong
+    /// password, no such database), with [`StoreError::Unavailable`] when nobody answers.
     pub async fn open(url: &str) -> Result<Client> {
         Client::open_with(url, StoreOptions::default(), Limits::default()).await
     }
@@ -60,6 +64,10 @@ impl Client {
 
     /// Adds one job. Many calls at once share one statement and one commit; each gets its answer
     /// after the commit.
+    ///
+    /// Fails with [`StoreError::Invalid`] for a job that cannot be enqueued; nothing was written. After
+    /// [`StoreError::Unavailable`] it may be there all the same: a repeat adds nothing if the job has
+    /// the caller's own id ([`NewJob::with_id`]).
     pub async fn enqueue(&self, job: NewJob) -> Result<Enqueued> {
         job.check(&self.0.limits)?;
         self.0.funnel.enqueue(job).await
@@ -75,7 +83,8 @@ impl Client {
     }
 
     /// Adds one job inside the caller's transaction: it is there if that commits, and was never
-    /// there if it rolls back.
+    /// there if it rolls back. Runs on the caller's task. Refused ([`StoreError::Config`]) if the
+    /// transaction is on the other kind of database; on SQLite begin it with `BEGIN IMMEDIATE`.
     pub async fn enqueue_in(&self, tx: &mut impl Tx, job: NewJob) -> Result<Enqueued> {
         job.check(&self.0.limits)?;
         let added = self.0.store.enqueue_in(tx.conn(), std::slice::from_ref(&job)).await?;
@@ -99,19 +108,20 @@ impl Client {
         Ok(())
     }
 
-    /// A job, whole.
+    /// A job, whole; [`StoreError::NotFound`] if there is none with that id (any more).
     pub async fn get(&self, id: JobId) -> Result<JobRow> {
         let found = self.call(move |store| async move { store.get(id).await }).await?;
         found.ok_or(StoreError::NotFound(id))
     }
 
-    /// One page of jobs, newest first; payloads are previews.
+    /// One page of jobs, newest first; payloads are previews. A page may be short, even empty, and
+    /// still have a cursor to go on from.
     pub async fn list(&self, query: ListQuery) -> Result<Page> {
         self.call(|store| async move { store.list(&query).await }).await
     }
 
     /// Ends a waiting job as cancelled, or asks the node of a running one to stop it; the state
-    /// says which.
+    /// says which. [`StoreError::Refused`] for a job that ended.
     pub async fn cancel(&self, id: JobId, ask: AskCancel) -> Result<State> {
         use crate::job::{name::MAX_NAME_BYTES, text};
         let ask = AskCancel {
@@ -121,8 +131,8 @@ impl Client {
         self.call(move |store| async move { store.cancel(id, &ask).await }).await
     }
 
-    /// Makes a scheduled, retrying, dead or cancelled job queued, with at least `attempts` (not 0)
-    /// attempts left.
+    /// Makes a scheduled, retrying, dead or cancelled job queued, with at least `attempts` (1 to
+    /// 1,000,000; beyond is cut) attempts left. [`StoreError::Refused`] in any other state.
     pub async fn retry(&self, id: JobId, attempts: u32) -> Result<()> {
         let attempts = attempts.clamp(1, 1_000_000);
         self.call(move |store| async move { store.retry(id, attempts).await }).await
@@ -139,7 +149,8 @@ impl Client {
     }
 
     /// Waits until the job ended (succeeded, cancelled or dead) or `limit` is over, and answers it
-    /// as it is then.
+    /// as it is then. Without a limit it waits for ever. Looks every 5 ms at first, every 250 ms later;
+    /// the first look that fails ends it.
     pub async fn wait(&self, id: JobId, limit: Option<Duration>) -> Result<JobRow> {
         let give_up = limit.map(|limit| Instant::now() + limit);
         let mut pause = Duration::from_millis(5);

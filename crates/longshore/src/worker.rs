@@ -84,7 +84,8 @@ impl Worker {
         self
     }
 
-    /// Serves a queue, with room for so many running jobs. Said twice, the last counts.
+    /// Serves a queue, with room for so many running jobs on this node, 1 to 10,000. Said twice, the
+    /// last counts.
     pub fn queue(mut self, queue: impl Into<String>, slots: u32) -> Worker {
         let queue = queue.into();
         self.queues.retain(|(name, _)| *name != queue);
@@ -93,7 +94,8 @@ impl Worker {
     }
 
     /// Runs jobs of this kind with an async function. It must not block its thread; see
-    /// [`Worker::handle_blocking`]. Jobs of kinds without a handler are left for others.
+    /// [`Worker::handle_blocking`]. Jobs of kinds without a handler are left for others. Said twice,
+    /// the last counts.
     pub fn handle<F, A>(mut self, kind: impl Into<String>, handler: F) -> Worker
     where
         F: Fn(Run) -> A + Send + Sync + 'static,

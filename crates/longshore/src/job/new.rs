@@ -118,7 +118,8 @@ impl NewJob {
         self
     }
 
-    /// Due at this time. Default: now, by the store's clock.
+    /// Due at this time, in the years 0000 to 9999; one in the past is due at once. Default: now, by
+    /// the store's clock.
     pub fn run_at(mut self, at: Timestamp) -> NewJob {
         self.due = Due::At(at);
         self
@@ -142,7 +143,8 @@ impl NewJob {
         self
     }
 
-    /// How long one attempt may run. Default 1 hour.
+    /// How long one attempt may run, at least a millisecond. Default 1 hour. Then an async handler
+    /// is dropped at its next `await`, and the attempt has failed.
     pub fn timeout(mut self, timeout: Duration) -> NewJob {
         self.timeout = Some(timeout);
         self
@@ -154,8 +156,9 @@ impl NewJob {
         self
     }
 
-    /// How long the job is kept after it succeeded or was cancelled. Default 7 days; zero keeps
-    /// nothing, and then an enqueue that is repeated after the job ended may run it again.
+    /// How long the job is to be kept after it succeeded or was cancelled. Zero keeps nothing, and
+    /// then an enqueue that is repeated after the job ended may run it again. Anything else is stored
+    /// only: nothing removes old history yet.
     pub fn retain(mut self, span: Duration) -> NewJob {
         self.retain = Some(span);
         self

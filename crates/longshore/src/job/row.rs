@@ -33,7 +33,8 @@ pub struct JobRow {
     pub backoff: Backoff,
     /// How long one attempt may run; `None` for ever.
     pub timeout: Option<Duration>,
-    /// How long it is kept once it ended; `None` for the default.
+    /// How long it is to be kept once it ended; `None` if the enqueue did not say. Zero keeps nothing;
+    /// nothing else is acted on yet.
     pub retain: Option<Duration>,
     /// Its tags.
     pub tags: Vec<String>,

@@ -1,5 +1,5 @@
-//! One heartbeat per node renews all its jobs. It runs on the engine, beside the handlers, over a
-//! connection of its own.
+//! One heartbeat per node renews all its jobs. It runs on the engine, beside the handlers, on
+//! PostgreSQL over a connection of its own.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -85,7 +85,7 @@ impl Run {
         self.job.lease
     }
 
-    /// When it is cut off.
+    /// When it is cut off; `None` if it may run for ever.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
