@@ -4,6 +4,7 @@ mod harness;
 
 mod bad_input;
 mod dev;
+mod docs;
 mod enqueue;
 mod jobs;
 mod migrate;
