@@ -5,6 +5,7 @@ mod harness;
 mod bad_input;
 mod bench;
 mod dev;
+mod docs;
 mod enqueue;
 mod jobs;
 mod migrate;

@@ -5,6 +5,7 @@ mod harness;
 mod conformance;
 
 mod cases;
+mod docs;
 mod migrations;
 #[cfg(feature = "postgres")]
 mod postgres;
