@@ -235,7 +235,7 @@ impl Process {
                     let again_at = patience.failed(&error);
                     tokio::select! {
                         () = tokio::time::sleep_until(again_at.into()) => {}
-                        _ = self.asked.changed() => {}
+                        () = node::changed(&mut self.asked) => {}
                     }
                 }
             }
