@@ -12,3 +12,4 @@ mod sqlite;
 mod tidy;
 #[cfg(feature = "postgres")]
 mod walk;
+mod worker;
