@@ -41,6 +41,10 @@ use slots::Slots;
 /// No call of the store is waited for longer; its connection is dropped then.
 pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(30);
 
+/// How long each farewell of a stopping node may take. Without them the others find out when the
+/// lease runs out; a process manager that waits may not.
+const PARTING: Duration = Duration::from_secs(2);
+
 /// What the application asked of a running worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked {
@@ -237,7 +241,7 @@ impl Process {
                     let again_at = patience.failed(&error);
                     tokio::select! {
                         () = tokio::time::sleep_until(again_at.into()) => {}
-                        _ = self.asked.changed() => {}
+                        () = node::changed(&mut self.asked) => {}
                     }
                 }
             }
@@ -277,12 +281,12 @@ impl Process {
         let inputs = Inputs { ends, beating, asked: self.asked.clone(), woken };
         let over = node.serve(inputs).await;
         end_upkeep.send_replace(true);
-        if let Some(upkeep) = upkeep {
-            // It ends by itself, and gives up the lead if it has it.
-            let _ = upkeep.await;
-        }
         if over == Over::Stopped {
-            let leave = within(CALL_LIMIT.min(config.lease_for), "leave", client.store().leave(id));
+            if let Some(upkeep) = upkeep {
+                // It gives up the lead if it has it. A call of it that hangs ends by itself.
+                let _ = tokio::time::timeout(PARTING, upkeep).await;
+            }
+            let leave = within(PARTING, "leave", client.store().leave(id));
             match leave.await {
                 Ok(()) => tracing::info!(node = %id, "left"),
                 Err(error) => tracing::warn!(node = %id, "could not leave: {error}"),

@@ -71,7 +71,7 @@ impl Endings {
 
     /// When to try again after an error.
     pub fn not_before(&self) -> Option<Instant> {
-        self.not_before.filter(|_| !self.waiting.is_empty())
+        self.not_before.filter(|_| self.under_way.is_empty() && !self.waiting.is_empty())
     }
 
     /// Tries again at once.

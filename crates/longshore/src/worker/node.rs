@@ -72,7 +72,16 @@ pub(super) struct Node {
     ask_patience: Patience,
     phase: Phase,
     /// Cut off from the database for so long that handlers are told to stop.
-    fenced: Option<Instant>,
+    fenced: Option<Fence>,
+}
+
+/// What has happened since the node was cut off.
+#[derive(Clone, Copy, Debug)]
+enum Fence {
+    /// Handlers were told to stop; they are cut off then.
+    Told { kill_at: Instant },
+    /// Nothing runs any more; only a renewed lease changes that.
+    Empty,
 }
 
 /// What an incarnation listens to.
@@ -125,7 +134,7 @@ impl Node {
             self.mind_the_time(now);
             self.start_ready();
             self.write_endings(now);
-            if self.phase == Phase::Serving && self.fenced.is_none() && !self.endings.too_many() {
+            if self.may_claim() {
                 self.claimer.claim(&self.client, &mut self.slots, now);
             }
             self.ask_for_cancels(now);
@@ -150,13 +159,17 @@ impl Node {
                     }
                 }
                 _ = inputs.beating.changed() => {}
-                _ = inputs.asked.changed() => {}
+                () = changed(&mut inputs.asked) => {}
                 () = tokio::time::sleep_until(wake_at.into()) => {}
             }
         }
     }
 
     // ---- claims -------------------------------------------------------------------------------
+
+    fn may_claim(&self) -> bool {
+        self.phase == Phase::Serving && self.fenced.is_none() && !self.endings.too_many()
+    }
 
     fn claimed(&mut self, looked: Looked) {
         let jobs = self.claimer.take_in(looked, &mut self.slots);
@@ -271,7 +284,8 @@ impl Node {
                 self.gauges.not_ready("the lease could not be renewed in time");
                 self.runs.stop_all(StopReason::LeaseLost);
                 self.give_back_ready();
-                self.fenced = Some(now + KILL_AFTER.min(self.config.stop_margin / 2));
+                let kill_at = now + KILL_AFTER.min(self.config.stop_margin / 2);
+                self.fenced = Some(Fence::Told { kill_at });
             }
             Some(_) if now < fence_at => {
                 tracing::info!("the lease is renewed: serving again");
@@ -279,7 +293,10 @@ impl Node {
                 self.endings.hurry();
                 self.slots.all_may_have_more();
             }
-            Some(kill_at) if now >= kill_at => self.cut_off_all(StopReason::LeaseLost),
+            Some(Fence::Told { kill_at }) if now >= kill_at => {
+                self.cut_off_all(StopReason::LeaseLost);
+                self.fenced = Some(Fence::Empty);
+            }
             _ => {}
         }
     }
@@ -385,17 +402,24 @@ impl Node {
             Phase::Draining { until: at } | Phase::Flushing { until: at } => Some(at),
             Phase::Stopping { kill_at } => Some(kill_at),
         };
+        let fence = match self.fenced {
+            None => Some(self.fence_at(beating)),
+            Some(Fence::Told { kill_at }) => Some(kill_at),
+            Some(Fence::Empty) => None,
+        };
         let running = !self.runs.is_empty();
+        // A time that has passed would make this a busy loop, so each is one that is acted on.
         let timers = [
             phase,
-            Some(self.fenced.unwrap_or_else(|| self.fence_at(beating))),
-            self.claimer.next_timer(),
+            fence,
+            self.may_claim().then(|| self.claimer.next_timer()).flatten(),
             self.runs.next_deadline(),
             self.slots.stale_at(),
             self.endings.not_before(),
             (running && self.asking.is_none()).then_some(self.ask_at),
         ];
-        timers.into_iter().flatten().min().expect("the fence is always there")
+        let soonest = timers.into_iter().flatten().min();
+        soonest.unwrap_or_else(|| Instant::now() + self.config.heartbeat_every)
     }
 
     fn show(&mut self, now: Instant) {
@@ -416,6 +440,13 @@ impl Node {
             Some(_) => {}
             None => self.gauges.ready(),
         }
+    }
+}
+
+/// Waits for the next order; for ever once nobody can give one.
+pub(super) async fn changed(asked: &mut watch::Receiver<Asked>) {
+    if asked.changed().await.is_err() {
+        std::future::pending().await
     }
 }
 

@@ -17,6 +17,8 @@ use uuid::Uuid;
 
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "postgres")]
+pub mod proxy;
 
 pub const MILLI: Duration = Duration::from_millis(1);
 pub const SECOND: Duration = Duration::from_secs(1);

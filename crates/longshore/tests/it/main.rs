@@ -13,3 +13,4 @@ mod sqlite;
 mod tidy;
 #[cfg(feature = "postgres")]
 mod walk;
+mod worker;
