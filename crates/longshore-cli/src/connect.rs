@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use longshore::{Client, StoreError, StoreOptions};
+use longshore::{Client, StoreError};
 
 use crate::exit::{Failure, with_causes};
 use crate::settings::Settings;
@@ -14,7 +14,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const SAY_EVERY: Duration = Duration::from_secs(30);
 
 pub(crate) async fn open(settings: &Settings) -> Result<Client, StoreError> {
-    Client::open_with(&settings.database, StoreOptions::default(), settings.limits()).await
+    Client::open_with(&settings.database, settings.store.options(), settings.limits()).await
 }
 
 /// Opens the database for one command.

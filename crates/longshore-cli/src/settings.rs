@@ -3,6 +3,7 @@
 mod keys;
 mod layers;
 mod queues;
+mod store;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,12 +16,15 @@ use crate::span::Span;
 
 pub(crate) use layers::load;
 pub use queues::Queues;
+pub use store::StoreSettings;
 
 /// Every setting. Field names are the keys of `longshore.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Settings {
     /// `sqlite:PATH` or `postgres://…`. Default `sqlite:longshore.db` in the working folder.
     pub database: String,
+    /// How the database is used.
+    pub store: StoreSettings,
     /// The queues that a worker serves, each with its slots. Default `default=10`.
     pub queues: Queues,
     /// How a worker behaves.
@@ -93,6 +97,7 @@ impl Default for Settings {
         let worker = WorkerConfig::default();
         Settings {
             database: "sqlite:longshore.db".to_owned(),
+            store: StoreSettings::default(),
             queues: Queues::default(),
             worker: WorkerSettings {
                 name: host_name().unwrap_or(worker.name),

@@ -19,7 +19,6 @@ use uuid::Uuid;
 
 pub use backoff::Backoff;
 pub use invalid::{Invalid, Problem};
-pub(crate) use new::Due;
 pub use new::{Limits, NewJob};
 pub use outcome::{IntoOutcome, JobError, Outcome};
 pub use row::{AttemptError, AttemptFault, Cancel, JobRow};

@@ -205,7 +205,8 @@ pub struct StoreOptions {
 }
 
 /// What stands between us and PostgreSQL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Pooler {
     /// Find out at the first connection.
     Auto,
@@ -216,7 +217,8 @@ pub enum Pooler {
 }
 
 /// What a commit on SQLite waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Durability {
     /// The disk: a power cut loses nothing that was answered.
     Full,

@@ -147,3 +147,10 @@ pub(crate) fn looked_to(
     }
     last_row.map(|id| id.as_uuid())
 }
+
+/// Cuts a listed job's payload to its first bytes; the database cut it by characters.
+pub(crate) fn preview(mut job: JobRow) -> JobRow {
+    let end = job.payload.floor_char_boundary(PREVIEW_BYTES as usize);
+    job.payload = job.payload[..end].into();
+    job
+}

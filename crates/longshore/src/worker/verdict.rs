@@ -18,7 +18,10 @@ pub(super) fn verdict(
     let torn = matches!(stopped, Some(StopReason::Shutdown | StopReason::LeaseLost));
     match went {
         Went::Answered(Outcome::Done(output)) => Ending::Succeeded { output: output.map(storable) },
-        Went::Answered(Outcome::Snooze(delay)) => Ending::Snoozed { delay },
+        // At least a moment, so that it waits as its state says.
+        Went::Answered(Outcome::Snooze(delay)) => {
+            Ending::Snoozed { delay: delay.max(Duration::from_millis(1)) }
+        }
         Went::Answered(Outcome::Dead(error)) => {
             Ending::Dead { error: fault(job, node, AttemptFault::Error, error) }
         }

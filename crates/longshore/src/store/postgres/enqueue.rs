@@ -7,7 +7,8 @@ use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres, Row};
 use uuid::Uuid;
 
-use crate::job::{Due, NewJob};
+use crate::job::NewJob;
+use crate::job::new::Due;
 use crate::store::{Conn, Enqueued, Repeat, Result, Wake};
 use crate::time::Timestamp;
 

@@ -8,7 +8,7 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::job::{Cancel, JobId, JobRow, State};
-use crate::store::query::{Look, MAX_LOOK, PREVIEW_BYTES, looked_to, merge};
+use crate::store::query::{Look, MAX_LOOK, PREVIEW_BYTES, looked_to, merge, preview};
 use crate::store::{ListQuery, Page, Result};
 use crate::time::Timestamp;
 
@@ -104,7 +104,7 @@ impl PostgresStore {
         for row in &rows {
             edge = row.try_get("edge")?;
             if row.try_get::<Option<Uuid>, _>("id")?.is_some() {
-                jobs.push(preview(row)?);
+                jobs.push(preview(listed(row)?));
             }
         }
         let looked_to = looked_to(&jobs, list.page_size(), edge.map(JobId::from_uuid));
@@ -134,18 +134,6 @@ fn made_at(id: JobId) -> Option<Timestamp> {
     let id = id.as_uuid();
     let millis = (id.as_u128() >> 80) as i64;
     (id.get_version_num() == 7).then(|| Timestamp::from_micros(millis * 1_000))
-}
-
-/// A listed job. Cuts its payload to its first bytes; the database cut it by characters.
-fn preview(row: &PgRow) -> Result<JobRow, sqlx::Error> {
-    let mut job = job_row(row)?;
-    let end = job.payload.floor_char_boundary(PREVIEW_BYTES as usize);
-    if end < job.payload.len() {
-        job.payload = job.payload[..end].into();
-    }
-    let bytes: Option<i32> = row.try_get("payload_bytes")?;
-    job.payload_bytes = bytes.map(|bytes| bytes as usize);
-    Ok(job)
 }
 
 fn job_row(row: &PgRow) -> Result<JobRow, sqlx::Error> {
@@ -199,4 +187,12 @@ fn errors(list: Option<&str>) -> Vec<crate::job::AttemptError> {
     let list = list.and_then(|list| serde_json::from_str::<Vec<&RawValue>>(list).ok());
     let read = |error: &&RawValue| serde_json::from_str(error.get()).ok();
     list.unwrap_or_default().iter().filter_map(read).collect()
+}
+
+/// A listed job: its payload is a part, so the whole one's size comes with it.
+fn listed(row: &PgRow) -> Result<JobRow, sqlx::Error> {
+    let mut job = job_row(row)?;
+    let bytes: Option<i32> = row.try_get("payload_bytes")?;
+    job.payload_bytes = bytes.map(|bytes| bytes as usize);
+    Ok(job)
 }

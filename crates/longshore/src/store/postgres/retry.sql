@@ -11,7 +11,7 @@ found as materialized (
 queued as (
     update longshore.job j
     set run_at = c.now, dead_at = null, node = null, lease = null, leased_at = null,
-        max_attempts = greatest(j.max_attempts, least(j.attempt + $2::bigint, 2147483647))
+        version = j.version + 1, max_attempts = greatest(j.max_attempts, least(j.attempt + $2::bigint, 2147483647))
     from found f, clock c
     where j.id = f.id and (f.dead or not f.running and not f.blocked and f.run_at > c.now))
 select f.dead, f.running, f.blocked, f.run_at, f.attempt, c.now from found f, clock c

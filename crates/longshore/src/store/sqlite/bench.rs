@@ -1,16 +1,18 @@
 //! What the benchmark asks of SQLite.
 
 use std::any::Any;
+use std::sync::LazyLock;
 
 use async_trait::async_trait;
 
 use super::SqliteStore;
 use super::error::failed;
-use super::sql::BENCH;
+use super::sql::Steps;
 use crate::bench::{Counts, Meter};
 use crate::store::Result;
 
 const DOING: &str = "measure";
+static BENCH: LazyLock<Steps> = LazyLock::new(|| Steps::parse(include_str!("bench.sql")));
 
 #[async_trait]
 impl Meter for SqliteStore {

@@ -9,7 +9,7 @@ use super::error::failed;
 use super::rows;
 use super::sql::LIST;
 use crate::job::{JobId, JobRow};
-use crate::store::query::{Look, MAX_LOOK, looked_to, merge};
+use crate::store::query::{Look, MAX_LOOK, looked_to, merge, preview};
 use crate::store::{ListQuery, Page, Result};
 
 impl SqliteStore {
@@ -50,7 +50,10 @@ impl SqliteStore {
             .bind(MAX_LOOK)
             .fetch_all(&mut *conn)
             .await?;
-        let jobs = rows.iter().map(rows::job_row).collect::<sqlx::Result<Vec<JobRow>>>()?;
+        let jobs = rows
+            .iter()
+            .map(|row| rows::job_row(row).map(preview))
+            .collect::<sqlx::Result<Vec<JobRow>>>()?;
         let last = sqlx::query(LIST.step(&format!("last_{table}")))
             .bind(query.below())
             .bind(MAX_LOOK)

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 pub(super) struct Steps(Vec<(&'static str, &'static str)>);
 
 impl Steps {
-    fn parse(file: &'static str) -> Steps {
+    pub fn parse(file: &'static str) -> Steps {
         let steps = file.split("-- step: ").skip(1);
         Steps(steps.map(|step| step.split_once('\n').expect("a step has a body")).collect())
     }
@@ -26,7 +26,6 @@ macro_rules! steps {
 }
 
 steps! {
-    BENCH = "bench.sql";
     CANCEL = "cancel.sql";
     CLAIM = "claim.sql";
     ENQUEUE = "enqueue.sql";

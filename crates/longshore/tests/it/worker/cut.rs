@@ -33,7 +33,10 @@ fn on(client: &Client) -> Worker {
 
 /// When handlers of one job ran, and on whose behalf.
 #[derive(Clone, Default)]
-struct Spans(Arc<Mutex<Vec<(&'static str, Instant, Option<Instant>)>>>);
+struct Spans(Arc<Mutex<Vec<Span>>>);
+
+/// Who ran, from when, and until when if it ended.
+type Span = (&'static str, Instant, Option<Instant>);
 
 impl Spans {
     /// Noted until dropped.
