@@ -238,9 +238,9 @@ impl Store for PostgresStore {
 
     async fn close(&self) {
         self.stop.cancel();
-        for pool in self.pools.all() {
-            pool.close().await;
-        }
+        let all = futures_util::future::join_all(self.pools.all().map(|pool| pool.close()));
+        // Not for ever: a connection whose packets vanish is not given back.
+        let _ = tokio::time::timeout(self.options.busy_for, all).await;
     }
 
     #[cfg(feature = "bench")]

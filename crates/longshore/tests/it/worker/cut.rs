@@ -118,7 +118,9 @@ async fn cut_off_node_is_fenced(d: Arc<Desk>, way: Way) {
     assert_eq!(d.t.state(next).await, State::Running);
     first.force_stop();
     first.stop().await;
+    let closing = Instant::now();
     client.close().await;
+    assert!(closing.elapsed() < 10 * SECOND, "{:?}", closing.elapsed());
 }
 
 pub async fn a_node_that_is_cut_off_stops_its_handlers_and_joins_anew(d: Arc<Desk>) {
