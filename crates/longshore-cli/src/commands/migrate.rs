@@ -1,5 +1,6 @@
 //! `migrate`: the database's schema.
 
+use longshore::StoreError;
 use serde::Serialize;
 
 use super::Context;
@@ -48,15 +49,14 @@ async fn up(context: &Context) -> Result<Exit, Failure> {
 /// Exit 4 while something is missing, so that a deployment can wait for it.
 async fn status(context: &Context) -> Result<Exit, Failure> {
     let client = open_now(&context.settings).await?;
-    let known = longshore::store::migrations(&context.settings.database)?;
     let version = client.schema_version().await?;
-    let needed = known.last().map_or(0, |last| last.version);
+    let known = longshore::store::migrations(&context.settings.database)?;
     let steps = known.iter().map(|one| Step {
         version: one.version,
         name: one.name,
         applied: one.version <= version,
     });
-    let status = Status { version, needed, migrations: steps.collect() };
+    let status = Status { version, needed: needed(context)?, migrations: steps.collect() };
     if context.json {
         json(&status)?;
     } else {
@@ -66,9 +66,21 @@ async fn status(context: &Context) -> Result<Exit, Failure> {
         };
         table(["VERSION", "NAME", "STATUS"], status.migrations.iter().map(row).collect())?;
     }
-    match version {
-        _ if version == needed => Ok(Exit::Ok),
-        _ => Err(longshore::StoreError::Schema { found: version, needed }.into()),
+    check(context, version)?;
+    Ok(Exit::Ok)
+}
+
+/// The version that this program needs.
+fn needed(context: &Context) -> Result<u32, StoreError> {
+    let known = longshore::store::migrations(&context.settings.database)?;
+    Ok(known.last().map_or(0, |last| last.version))
+}
+
+/// Refuses a schema that is not the one this program needs.
+pub(super) fn check(context: &Context, found: u32) -> Result<(), StoreError> {
+    match needed(context)? {
+        needed if needed == found => Ok(()),
+        needed => Err(StoreError::Schema { found, needed }),
     }
 }
 

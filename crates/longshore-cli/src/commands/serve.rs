@@ -2,7 +2,7 @@
 
 use longshore::{Client, Worker, Working};
 
-use super::Context;
+use super::{Context, migrate};
 use crate::args::ServeArgs;
 use crate::connect::{open, patiently};
 use crate::exit::{Exit, Failure};
@@ -12,7 +12,10 @@ pub(super) async fn run(context: Context, args: ServeArgs) -> Result<Exit, Failu
     let mut signals = listen()?;
     let ready = async {
         let client = patiently("open the database", || open(&context.settings)).await?;
-        if !args.no_migrate {
+        if args.no_migrate {
+            let found = patiently("read the schema's version", || client.schema_version()).await?;
+            migrate::check(&context, found)?;
+        } else {
             let applied = patiently("migrate the schema", || client.migrate()).await?;
             if !applied.is_empty() {
                 tracing::info!(versions = ?applied, "migrated the schema");

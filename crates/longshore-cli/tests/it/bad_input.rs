@@ -1,6 +1,6 @@
 //! What is wrong is refused with a sentence and exit code 2, before anything is written.
 
-use crate::harness::Place;
+use crate::harness::{Place, Server};
 
 #[track_caller]
 fn refused(place: &Place, args: &[&str], sentence: &str) {
@@ -60,4 +60,28 @@ fn a_database_out_of_reach_is_code_6_and_an_empty_one_code_4() {
     let empty = place.run(&["enqueue", "noop"]);
     assert_eq!(empty.code, 4, "{empty:?}");
     assert!(empty.err.contains("run `longshore migrate up`"), "{empty:?}");
+}
+
+#[test]
+fn a_postgres_out_of_reach_is_code_6_and_waited_for_by_serve() {
+    let place = Place::empty();
+    let url = ["--database", "postgres://u:secret@127.0.0.1:1/jobs"];
+    let said = place.run(&[&["jobs", "list"], &url[..]].concat());
+    assert_eq!(said.code, 6, "{said:?}");
+    assert!(!said.err.contains("secret"), "{said:?}");
+
+    let server = Server::start(place.command(&[&["serve"], &url[..]].concat()));
+    server.until_log("trying again");
+    server.signal("TERM");
+    assert_eq!(server.ended(), Some(0));
+}
+
+#[test]
+fn help_lists_the_exit_codes() {
+    let said = Place::empty().run(&["--help"]);
+    assert_eq!(said.code, 0);
+    for code in ["2  the command", "6  the database cannot be reached", "8  the job waited for"] {
+        assert!(said.out.contains(code), "{said:?}");
+    }
+    assert_eq!(Place::empty().run(&["jabs"]).code, 2);
 }

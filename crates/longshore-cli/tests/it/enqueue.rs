@@ -74,6 +74,12 @@ fn wait_exits_by_the_outcome(place: Place) {
     assert_eq!(dead.code, 8, "{dead:?}");
     assert!(dead.err.contains("error: no \\u{1b}[31m"), "{dead:?}");
 
+    let panic = r#"{"message": "oh", "panic": true}"#;
+    let panic = ["enqueue", "fail", "--payload", panic, "--max-attempts", "1", "--wait"];
+    let panic = place.run(&panic);
+    assert_eq!(panic.code, 8, "{panic:?}");
+    assert!(panic.err.contains("panic: oh"), "{panic:?}");
+
     let late = [
         "enqueue",
         "sleep",

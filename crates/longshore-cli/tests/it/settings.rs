@@ -6,7 +6,7 @@ use crate::harness::{Place, Said};
 fn used(place: &Place, args: &[&str], env: &[(&str, &str)]) -> Vec<&'static str> {
     let all = ["flag.db", "own.db", "platform.db", "file.db", "longshore.db"];
     let mut command = place.command(&[&["migrate", "up"], args].concat());
-    assert!(command.envs(env.iter().copied()).status().unwrap().success());
+    assert!(command.envs(env.iter().copied()).output().unwrap().status.success());
     let there: Vec<_> = all.into_iter().filter(|name| place.path().join(name).exists()).collect();
     for name in &there {
         std::fs::remove_file(place.path().join(name)).unwrap();

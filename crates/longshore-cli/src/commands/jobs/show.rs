@@ -3,7 +3,8 @@
 use longshore::{JobRow, Timestamp};
 
 use crate::exit::Failure;
-use crate::print::{facts, roughly, when};
+use crate::print::{facts, when};
+use crate::span::Span;
 
 /// Prints a job with its payload, output and errors.
 pub(super) fn job(job: &JobRow) -> Result<(), Failure> {
@@ -16,7 +17,7 @@ pub(super) fn job(job: &JobRow) -> Result<(), Failure> {
         ("state", job.state.to_string()),
         ("priority", job.priority.to_string()),
         ("attempt", format!("{} of {}", job.attempt, job.max_attempts)),
-        ("timeout", job.timeout.map_or("none".to_owned(), roughly)),
+        ("timeout", job.timeout.map_or("none".to_owned(), |span| Span(span).to_string())),
         ("enqueued", when(job.created_at, now)),
     ];
     let mut add = |name, value: Option<String>| lines.extend(value.map(|value| (name, value)));
