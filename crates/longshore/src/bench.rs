@@ -106,9 +106,9 @@ pub struct Rows {
 pub trait Meter: Send + Sync {
     /// Jobs of other kinds; the benchmark refuses to run beside them.
     async fn foreign_jobs(&self) -> Result<u64>;
-    /// Deletes the benchmark's own rows, and brings the database to rest.
+    /// Deletes the benchmark's own rows, and settles.
     async fn clear(&self) -> Result<()>;
-    /// Tells the planner what the tables hold now.
+    /// Brings the database to rest before a measurement.
     async fn settle(&self) -> Result<()>;
     /// What was written so far.
     async fn counts(&self) -> Result<Counts>;

@@ -43,8 +43,8 @@ fresh_database() {
   case $1 in
     sqlite) LONGSHORE_DATABASE=sqlite:$work/$2.db ;;
     postgres)
-      "$pg_bin/psql" -XqAt -c "drop database if exists $2 with (force)" -c "create database $2" \
-        "$LONGSHORE_TEST_DATABASE_URL" 2>/dev/null
+      PGOPTIONS=--client-min-messages=warning "$pg_bin/psql" -XqAt "$LONGSHORE_TEST_DATABASE_URL" \
+        -c "drop database if exists $2 with (force)" -c "create database $2"
       LONGSHORE_DATABASE=${LONGSHORE_TEST_DATABASE_URL%/*}/$2
       ;;
   esac
@@ -53,7 +53,7 @@ fresh_database() {
 
 # serve NAME FLAGS...: a node that has joined; its process id is in $started.
 serve() {
-  local log=$work/$1-$BASHPID-$RANDOM.log
+  local log=$work/$1-$RANDOM.log
   start "$log" "$longshore" serve --name "$@"
   wait_until 30 "node $1 joins" grep -q joined "$log" || { cat "$log" >&2; return 1; }
 }
