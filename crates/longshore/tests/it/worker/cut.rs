@@ -33,10 +33,10 @@ fn on(client: &Client) -> Worker {
 
 /// When handlers of one job ran, and on whose behalf.
 #[derive(Clone, Default)]
-struct Spans(Arc<Mutex<Vec<Span>>>);
+struct Spans(Arc<Mutex<Vec<Ran>>>);
 
 /// Who ran, from when, and until when if it ended.
-type Span = (&'static str, Instant, Option<Instant>);
+type Ran = (&'static str, Instant, Option<Instant>);
 
 impl Spans {
     /// Noted until dropped.
