@@ -2,6 +2,7 @@
 # `$work`, the temporary folder of one run. Servers live in it, and end with it.
 work=
 keeper=
+started=
 
 make_work() {
   trap clean_up EXIT
@@ -42,8 +43,23 @@ empty_work() {
 }
 
 stop_servers() {
+  stop_started
   stop_pgbouncer
   stop_postgres
+}
+
+# start LOG COMMAND...: in the background until it is told to end, at the latest until the script does.
+# Its process id is in $started.
+start() {
+  "${@:2}" </dev/null >"$1" 2>&1 &
+  started=$!
+  echo "$started" >>"$work/started"
+}
+
+stop_started() {
+  [[ -e $work/started ]] || return 0
+  xargs kill -KILL <"$work/started" 2>/dev/null || true
+  rm -f "$work/started" # nothing is stopped twice: by then the number may be another's
 }
 
 # as_server COMMAND...: as the user who owns the folder, and from inside it, because that user may not

@@ -1,2 +1,7 @@
-//! The `longshore` executable.
-fn main() {}
+//! The `longshore` executable: the command line, with the built-in kinds.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    longshore_cli::run(longshore_cli::App::built_in())
+}

@@ -1,1 +1,19 @@
 //! Built-in kinds: jobs that do real work.
+//!
+//! Each kind is a payload type and a plain function that blocks until its work is done: no runtime,
+//! no database. `handlers` puts them on a worker. The modules stand in reading order.
+
+mod demo; // payloads that show how jobs end: `noop`, `sleep`, `fail`
+mod error; // what can go wrong, and whether another attempt could help
+mod files; // the one folder that jobs may read and write
+mod picture; // pixels: decode, scale, encode
+mod resize_image; // the kind `resize_image`: a picture in, a smaller one out
+mod handlers; // each kind as a handler of a worker
+pub mod sample; // a photo to show them with
+
+pub use demo::{Fail, Noop, Sleep};
+pub use error::KindError;
+pub use files::FilesRoot;
+pub use handlers::{KindsConfig, register};
+pub use picture::{Fit, Format, MAX_SIDE};
+pub use resize_image::{ImageFile, ImageLimits, ResizeImage, Resized, resize};

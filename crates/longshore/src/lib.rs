@@ -1,1 +1,24 @@
 //! Background jobs in the database you already have.
+//!
+//! A job travels one way: enqueue -> store -> claim -> run -> finish -> observe.
+//! The modules below stand in that order; read them in it.
+
+mod time; // points in time
+mod clock; // whose clock counts
+mod engine; // a runtime of our own
+pub mod job; // what a job is, and which state may follow which
+pub mod store; // where jobs live: one trait, two backends
+mod observe; // what a node tells about itself
+mod client; // puts jobs in and answers questions about them
+mod worker; // claims jobs, runs them, writes how they ended
+mod upkeep; // the leader's chores
+#[cfg(feature = "bench")]
+pub mod bench; // the figure, the floor and the ratio
+
+pub use client::Client;
+pub use clock::Clock;
+pub use job::{Backoff, IntoOutcome, JobError, JobId, JobRow, Limits, NewJob, Outcome, State};
+pub use observe::Health;
+pub use store::{StoreError, StoreOptions};
+pub use time::{InvalidTimestamp, Timestamp};
+pub use worker::{Run, StopReason, Worker, WorkerConfig, Working};

@@ -1,0 +1,44 @@
+//! The commands, one file each.
+
+mod bench;
+pub(crate) mod demo;
+mod dev;
+mod enqueue;
+mod jobs;
+mod migrate;
+mod nodes;
+mod serve;
+
+use crate::app::App;
+use crate::args::Command;
+use crate::exit::{Exit, Failure};
+use crate::settings::Settings;
+
+/// What a command works with.
+pub(crate) struct Context {
+    pub app: App,
+    pub settings: Settings,
+    pub json: bool,
+}
+
+/// The log level of a command when nobody names one.
+pub(crate) fn log_level(command: &Command) -> &'static str {
+    match command {
+        Command::Serve(_) => "info",
+        // The demo's table is the news; a stop still says what it waits for.
+        Command::Dev(_) => "warn,longshore_cli=info",
+        _ => "warn",
+    }
+}
+
+pub(crate) async fn run(context: Context, command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Dev(args) => dev::run(context, args).await,
+        Command::Serve(args) => serve::run(context, args).await,
+        Command::Migrate(command) => migrate::run(context, command).await,
+        Command::Enqueue(args) => enqueue::run(context, args).await,
+        Command::Jobs(command) => jobs::run(context, command).await,
+        Command::Nodes(command) => nodes::run(context, command).await,
+        Command::Bench(args) => bench::run(context, args).await,
+    }
+}

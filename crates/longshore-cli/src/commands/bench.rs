@@ -1,0 +1,105 @@
+//! `bench`: measures a database with our worker, and the floor beneath it.
+
+use longshore::bench::{self, Options, Refused, Report};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Context;
+use crate::args::BenchArgs;
+use crate::connect::open_now;
+use crate::exit::{Exit, Failure};
+use crate::print::{data, table};
+
+/// One line of JSON, to stand beside those of other queues.
+#[derive(Serialize)]
+struct Line<'a> {
+    peer: String,
+    version: &'static str,
+    #[serde(flatten)]
+    report: &'a Report,
+    yardstick_tps: Option<f64>,
+}
+
+/// Exit 1 when a job was lost or ran twice.
+pub(super) async fn run(context: Context, args: BenchArgs) -> Result<Exit, Failure> {
+    let client = open_now(&context.settings).await?;
+    if client.schema_version().await? == 0 {
+        client.migrate().await?;
+    }
+    let options = Options {
+        jobs: args.jobs,
+        slots: args.slots,
+        pin_snapshot: args.pin_snapshot,
+        ..Options::default()
+    };
+    let report = bench::run(&client, &options, |doing| eprintln!("bench: {doing}")).await?;
+    client.close().await;
+    if context.json {
+        let peer = format!("longshore-{}", report.backend);
+        let (version, yardstick_tps) = (context.app.version, args.yardstick);
+        let line = Line { peer, version, report: &report, yardstick_tps };
+        let value = serde_json::to_value(line).map_err(|e| Failure::failed(e.to_string()))?;
+        data(&rounded(value).to_string())?;
+    } else {
+        table(["", "FIGURE", "FLOOR", "RATIO"], rows(&report, args.yardstick))?;
+    }
+    Ok(if report.lost + report.duplicates == 0 { Exit::Ok } else { Exit::Failed })
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Failure {
+        match refused {
+            Refused::Store(error) => error.into(),
+            Refused::ForeignJobs(_) => Failure::new(Exit::Conflict, refused.to_string()),
+            Refused::Stuck { .. } => Failure::failed(refused.to_string()),
+        }
+    }
+}
+
+/// The same with three decimals at most.
+fn rounded(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().map(|exact| (exact * 1e3).round() / 1e3).into()
+        }
+        Value::Array(values) => values.into_iter().map(rounded).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, rounded(value))).collect(),
+        other => other,
+    }
+}
+
+fn rows(report: &Report, yardstick: Option<f64>) -> Vec<[String; 4]> {
+    let whole = |figure: f64| format!("{figure:.0}");
+    let fine = |figure: f64| format!("{figure:.2}");
+    let known =
+        |figure: Option<f64>| figure.map_or("-".to_owned(), |figure| format!("{figure:.1}"));
+    let one = |what: &str, figure: String| [what.to_owned(), figure, String::new(), String::new()];
+    let beside = |what: &str, figure: f64, floor: f64| {
+        [what.to_owned(), whole(figure), whole(floor), fine(figure / floor)]
+    };
+    let mut rows = vec![
+        one("enqueued one by one, jobs/s", whole(report.insert_one_per_s)),
+        beside(
+            "enqueued by the list, jobs/s",
+            report.insert_bulk_per_s,
+            report.enqueue_bulk_floor_per_s,
+        ),
+        beside("drained, jobs/s", report.drain_per_s, report.drain_floor_per_s),
+    ];
+    for (quarter, seconds) in report.drain_quarters_s.iter().enumerate() {
+        rows.push(one(&format!("  quarter {} of the drain, s", quarter + 1), fine(*seconds)));
+    }
+    rows.extend([
+        one("enqueue to start when idle, p50, ms", fine(report.latency_ms_p50)),
+        one("enqueue to start when idle, p99, ms", fine(report.latency_ms_p99)),
+        one("WAL a job, enqueue to end, bytes", known(report.total_wal_bytes_per_job)),
+        one("  of it the drain's, bytes", known(report.drain_wal_bytes_per_job)),
+        one("commits a job", report.commits_per_job.map_or("-".to_owned(), |n| format!("{n:.4}"))),
+        one("idle, statements/s", known(report.idle_queries_per_s)),
+        one("idle, % of a core", known(report.idle_cpu_percent)),
+        one("jobs that never ran", report.lost.to_string()),
+        one("jobs that ran twice", report.duplicates.to_string()),
+    ]);
+    rows.extend(yardstick.map(|tps| one("yardstick, transactions/s", whole(tps))));
+    rows
+}

@@ -1,0 +1,70 @@
+//! Follows a job to its end.
+
+use std::time::{Duration, Instant};
+
+use longshore::{Client, JobId, JobRow, State};
+
+use super::Context;
+use crate::connect::patiently;
+use crate::exit::{Exit, Failure};
+use crate::print::{json, roughly, stored, visible};
+use crate::view::JobView;
+
+/// A job that waits longer than this may have nobody to run it.
+const WONDER_AFTER: Duration = Duration::from_secs(2);
+
+/// Waits for the job's end, prints it and exits by it. An outage is waited out too.
+pub(super) async fn follow(
+    context: &Context,
+    client: &Client,
+    id: JobId,
+    limit: Option<Duration>,
+) -> Result<Exit, Failure> {
+    let give_up = limit.map(|limit| Instant::now() + limit);
+    let first = limit.map_or(WONDER_AFTER, |limit| limit.min(WONDER_AFTER));
+    let mut job = patiently("look at the job", || client.wait(id, Some(first))).await?;
+    if !job.state.is_end() {
+        if job.state != State::Running && !has_a_node(client, &job).await? {
+            let (kind, queue) = (visible(&job.kind), visible(&job.queue));
+            eprintln!("no live node runs kind `{kind}` of queue `{queue}`; still waiting");
+        }
+        let left = || give_up.map(|at| at.saturating_duration_since(Instant::now()));
+        job = patiently("look at the job", || client.wait(id, left())).await?;
+    }
+    if context.json {
+        json(&JobView::new(&job))?;
+    } else {
+        tell(&job)?;
+    }
+    Ok(match job.state {
+        State::Succeeded => Exit::Ok,
+        State::Dead | State::Cancelled => Exit::JobFailed,
+        _ => Exit::TimedOut,
+    })
+}
+
+async fn has_a_node(client: &Client, job: &JobRow) -> Result<bool, Failure> {
+    let nodes = patiently("look for nodes", || client.nodes()).await?;
+    Ok(nodes.iter().any(|node| {
+        let serves = node.queues.iter().any(|(queue, _)| *queue == job.queue);
+        node.live && serves && node.kinds.contains(&job.kind)
+    }))
+}
+
+fn tell(job: &JobRow) -> Result<(), Failure> {
+    let took = job.finished_at.map(|at| format!(" after {}", roughly(at.since(job.created_at))));
+    let attempt = format!("attempt {} of {}", job.attempt, job.max_attempts);
+    let waited = if job.state.is_end() { "" } else { "timed out waiting: " };
+    eprintln!("{waited}{}{}, {attempt}", job.state, took.unwrap_or_default());
+    if job.state != State::Succeeded
+        && let Some(error) = job.errors.last()
+    {
+        let (kind, message) = (error.kind.as_str(), visible(&error.message));
+        eprintln!("{kind}: {message}");
+        error.chain.iter().for_each(|cause| eprintln!("caused by: {}", visible(cause)));
+    }
+    match &job.output {
+        Some(output) => stored(output),
+        None => Ok(()),
+    }
+}

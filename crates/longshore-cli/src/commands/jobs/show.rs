@@ -1,0 +1,48 @@
+//! One job, whole, for people.
+
+use longshore::{JobRow, Timestamp};
+
+use crate::exit::Failure;
+use crate::print::{facts, when};
+use crate::span::Span;
+
+/// Prints a job with its payload, output and errors.
+pub(super) fn job(job: &JobRow) -> Result<(), Failure> {
+    let now = Timestamp::now();
+    let time = |at: Option<Timestamp>| at.map(|at| when(at, now));
+    let mut lines = vec![
+        ("id", job.id.to_string()),
+        ("kind", job.kind.clone()),
+        ("queue", job.queue.clone()),
+        ("state", job.state.to_string()),
+        ("priority", job.priority.to_string()),
+        ("attempt", format!("{} of {}", job.attempt, job.max_attempts)),
+        ("timeout", job.timeout.map_or("none".to_owned(), |span| Span(span).to_string())),
+        ("enqueued", when(job.created_at, now)),
+    ];
+    let mut add = |name, value: Option<String>| lines.extend(value.map(|value| (name, value)));
+    add("due", time(job.run_at));
+    add("claimed", time(job.leased_at));
+    add("ended", time(job.finished_at));
+    add("node", job.node.map(|node| node.to_string()));
+    add("tags", (!job.tags.is_empty()).then(|| job.tags.join(", ")));
+    add("meta", job.meta.as_deref().map(str::to_owned));
+    add("payload", Some(job.payload.to_string()));
+    add("output", job.output.as_deref().map(str::to_owned));
+    if let Some(cancel) = &job.cancel {
+        let by = cancel.by.as_deref().unwrap_or("somebody");
+        let why = cancel.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+        add("cancel", Some(format!("asked by {by} {}{why}", when(cancel.at, now))));
+    }
+    for error in &job.errors {
+        let (attempt, kind) = (error.attempt, error.kind.as_str());
+        add(
+            "error",
+            Some(format!("attempt {attempt}, {}, {kind}: {}", when(error.at, now), error.message)),
+        );
+        for cause in &error.chain {
+            add("", Some(format!("caused by: {cause}")));
+        }
+    }
+    facts(lines)
+}

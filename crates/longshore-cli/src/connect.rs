@@ -1,0 +1,53 @@
+//! Opens the database: at once for a command, with patience for a server.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use longshore::{Client, StoreError};
+
+use crate::exit::{Failure, with_causes};
+use crate::settings::Settings;
+
+/// The longest pause between two tries: work resumes at most this long after the database does.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const SAY_EVERY: Duration = Duration::from_secs(30);
+
+pub(crate) async fn open(settings: &Settings) -> Result<Client, StoreError> {
+    Client::open_with(&settings.database, settings.store.options(), settings.limits()).await
+}
+
+/// Opens the database for one command.
+pub(crate) async fn open_now(settings: &Settings) -> Result<Client, Failure> {
+    Ok(open(settings).await?)
+}
+
+/// Calls until the database answers; other errors end it at once.
+pub(crate) async fn patiently<T, F>(
+    doing: &str,
+    mut call: impl FnMut() -> F,
+) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let (mut pause, mut said) = (FIRST_PAUSE, None::<Instant>);
+    loop {
+        match call().await {
+            Err(error) if error.is_unavailable() => {
+                if said.is_none_or(|at| at.elapsed() >= SAY_EVERY) {
+                    tracing::warn!("could not {doing}: {}; trying again", with_causes(&error));
+                    said = Some(Instant::now());
+                }
+                // Jitter, so that many nodes do not come back at once.
+                tokio::time::sleep(pause.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+            answer => {
+                if said.is_some() {
+                    tracing::info!("the database answers");
+                }
+                return answer;
+            }
+        }
+    }
+}

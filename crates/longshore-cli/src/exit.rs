@@ -1,0 +1,98 @@
+//! Exit codes, and the sentence before one.
+
+use std::error::Error;
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use longshore::StoreError;
+use longshore::job::Invalid;
+
+use crate::print::visible;
+
+/// How a command ended, for scripts. `--help` lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Ok = 0,
+    Failed = 1,
+    Usage = 2,
+    NotFound = 3,
+    Conflict = 4,
+    Unreachable = 6,
+    TimedOut = 7,
+    JobFailed = 8,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub exit: Exit,
+    pub words: String,
+}
+
+impl Failure {
+    pub fn new(exit: Exit, words: impl Into<String>) -> Failure {
+        Failure { exit, words: words.into() }
+    }
+
+    /// The command, or a setting, cannot work as given.
+    pub fn usage(words: impl Display) -> Failure {
+        Failure::new(Exit::Usage, words.to_string())
+    }
+
+    pub fn failed(words: impl Into<String>) -> Failure {
+        Failure::new(Exit::Failed, words)
+    }
+
+    /// Nothing to say, and no fault: the reader of our output went away.
+    pub fn reader_gone() -> Failure {
+        Failure::new(Exit::Ok, "")
+    }
+
+    pub fn tell(&self) {
+        if !self.words.is_empty() {
+            eprintln!("error: {}", visible(&self.words));
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        let exit = match &error {
+            StoreError::Invalid(_) | StoreError::Config(_) => Exit::Usage,
+            StoreError::NotFound(_) => Exit::NotFound,
+            StoreError::Refused { .. }
+            | StoreError::Schema { .. }
+            | StoreError::Checksum { .. }
+            | StoreError::NotLeader => Exit::Conflict,
+            StoreError::Unavailable { .. } => Exit::Unreachable,
+            _ => Exit::Failed,
+        };
+        Failure::new(exit, with_causes(&error))
+    }
+}
+
+impl From<Invalid> for Failure {
+    fn from(invalid: Invalid) -> Failure {
+        Failure::usage(invalid)
+    }
+}
+
+/// An error and what caused it, in one line. A cause that the text before it already says is left
+/// out.
+pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let mut words = error.to_string();
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    for cause in causes.take(16).map(ToString::to_string) {
+        if !words.ends_with(&cause) {
+            words = format!("{words}: {cause}");
+        }
+    }
+    words
+}

@@ -1,0 +1,76 @@
+//! The command line of a Longshore application: its own handlers, and every command around them.
+//!
+//! A command goes one way: flags -> settings -> database -> work -> what is printed -> exit code.
+//! The modules below stand in that order; read them in it.
+//!
+//! ```no_run
+//! use longshore::{Run, Worker};
+//! use longshore_cli::{App, Settings};
+//!
+//! fn main() -> std::process::ExitCode {
+//!     longshore_cli::run(App::new("shop", "1.0.0", |worker: Worker, _: &Settings| {
+//!         Ok(worker.handle("send_receipt", |run: Run| async move { println!("{}", run.payload()) }))
+//!     }))
+//! }
+//! ```
+
+mod app; // what an application brings
+mod args; // the words on the command line
+mod exit; // exit codes, and the sentence before one
+mod span; // `30s`, `5m`
+mod settings; // flags > environment > file > defaults
+mod logs; // words on stderr
+mod connect; // opens the database, at once or with patience
+mod signals; // Ctrl-C and its like
+mod print; // tables, times, texts that cannot harm a terminal
+mod view; // jobs and nodes as JSON
+mod commands; // one file each
+
+pub use app::{App, BoxError, Demo};
+pub use settings::{
+    KindsSettings, LimitsSettings, LogFormat, LogSettings, Settings, WorkerSettings,
+};
+pub use span::Span;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use args::Args;
+use exit::{Exit, Failure};
+
+/// Reads the command line, does what it says and answers how it went.
+pub fn run(app: App) -> ExitCode {
+    let command = Args::command().name(app.name).bin_name(app.name).version(app.version);
+    let parsed = command.try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
+    let args = match parsed {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version are no faults; clap knows where each belongs.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage.into() } else { Exit::Ok.into() };
+        }
+    };
+    match work(app, args) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.tell();
+            failure.exit.into()
+        }
+    }
+}
+
+fn work(app: App, args: Args) -> Result<Exit, Failure> {
+    let settings = settings::load(&args)?;
+    logs::start(&settings.log, commands::log_level(&args.command))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("no thread to run on: {error}")))?;
+    let json = args.common.json;
+    let exit =
+        runtime.block_on(commands::run(commands::Context { app, settings, json }, args.command));
+    // Not a plain drop: that waits for handlers that were cut off and still hold a thread.
+    runtime.shutdown_background();
+    exit
+}

@@ -1,0 +1,34 @@
+//! Words on stderr.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt;
+
+use crate::exit::Failure;
+use crate::settings::{LogFormat, LogSettings};
+
+/// Starts logging. `level` is the command's own, used when neither the settings nor `RUST_LOG` name
+/// one.
+pub(crate) fn start(settings: &LogSettings, level: &str) -> Result<(), Failure> {
+    let asked = match settings.level.as_str() {
+        "" => std::env::var("RUST_LOG").ok().filter(|text| !text.is_empty()),
+        level => Some(level.to_owned()),
+    };
+    let filter = asked.as_deref().unwrap_or(level);
+    let filter = EnvFilter::try_new(filter)
+        .map_err(|error| Failure::usage(format!("log.level: `{filter}`: {error}")))?;
+
+    let on_terminal = std::io::stderr().is_terminal();
+    let colours = on_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let lines = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
+    let started = match settings.format {
+        LogFormat::Auto if on_terminal => lines.compact().with_target(false).try_init(),
+        LogFormat::Compact => lines.compact().with_target(false).try_init(),
+        LogFormat::Pretty => lines.pretty().try_init(),
+        LogFormat::Auto | LogFormat::Json => lines.json().flatten_event(true).try_init(),
+    };
+    // An application that logs in its own way has started already, and keeps it.
+    let _ = started;
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! How the program behaves, in layers: flags > environment > file > defaults.
+
+mod keys;
+mod layers;
+mod queues;
+mod store;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use longshore::{Limits, WorkerConfig};
+use serde::{Deserialize, Serialize};
+
+use crate::span::Span;
+
+pub(crate) use layers::load;
+pub use queues::Queues;
+pub use store::StoreSettings;
+
+/// Every setting. Field names are the keys of `longshore.toml`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Settings {
+    /// `sqlite:PATH` or `postgres://…`. Default `sqlite:longshore.db` in the working folder.
+    pub database: String,
+    /// How the database is used.
+    pub store: StoreSettings,
+    /// The queues that a worker serves, each with its slots. Default `default=10`.
+    pub queues: Queues,
+    /// How a worker behaves.
+    pub worker: WorkerSettings,
+    /// What built-in kinds may do.
+    pub kinds: KindsSettings,
+    /// What a job may be at most.
+    pub limits: LimitsSettings,
+    /// What is logged, and how.
+    pub log: LogSettings,
+}
+
+/// How a worker behaves.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WorkerSettings {
+    /// The node's name, for people. Default: the host's.
+    pub name: String,
+    /// How long this node's jobs stay its own when it does not answer. A sixth of it passes between
+    /// heartbeats. Default 30 s.
+    pub lease: Span,
+    /// After a stop is asked for, how long running jobs may go on. Default 25 s.
+    pub drain: Span,
+    /// How often an idle node looks for work that nobody told it of. Default 1 s.
+    pub poll: Span,
+    /// Whether it takes part in upkeep. Default yes.
+    #[serde(deserialize_with = "layers::text_or")]
+    pub upkeep: bool,
+}
+
+/// What built-in kinds may do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KindsSettings {
+    /// The folder whose files jobs may read and write. Default: the working folder.
+    pub files_root: PathBuf,
+}
+
+/// What a job may be at most.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LimitsSettings {
+    /// Bytes of one payload. Default 1 MiB.
+    #[serde(deserialize_with = "layers::text_or")]
+    pub payload_bytes: usize,
+}
+
+/// What is logged, and how.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LogSettings {
+    /// How a line looks. Default `auto`.
+    pub format: LogFormat,
+    /// A level, or the syntax of `RUST_LOG`. Default: empty, the command's own (`info` for `serve`).
+    pub level: String,
+}
+
+/// How a log line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// `compact` on a terminal, `json` elsewhere.
+    Auto,
+    /// Several lines each, for reading closely.
+    Pretty,
+    /// One line each, for people.
+    Compact,
+    /// One JSON object a line, for machines.
+    Json,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        let worker = WorkerConfig::default();
+        Settings {
+            database: "sqlite:longshore.db".to_owned(),
+            store: StoreSettings::default(),
+            queues: Queues::default(),
+            worker: WorkerSettings {
+                name: host_name().unwrap_or(worker.name),
+                lease: Span(worker.lease_for),
+                drain: Span(worker.drain_for),
+                poll: Span(worker.poll_every),
+                upkeep: worker.upkeep,
+            },
+            kinds: KindsSettings { files_root: ".".into() },
+            limits: LimitsSettings { payload_bytes: Limits::default().payload_bytes },
+            log: LogSettings { format: LogFormat::Auto, level: String::new() },
+        }
+    }
+}
+
+impl Settings {
+    /// The library's limits.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { payload_bytes: self.limits.payload_bytes }
+    }
+
+    /// The library's settings for a worker of this version of the application.
+    pub(crate) fn worker_config(&self, version: &str) -> WorkerConfig {
+        // Both as by default, seen from the lease: two beats may be lost, and handlers are gone
+        // before the lease is.
+        let sixth: Duration = self.worker.lease.0 / 6;
+        WorkerConfig {
+            name: self.worker.name.clone(),
+            version: version.to_owned(),
+            lease_for: self.worker.lease.0,
+            heartbeat_every: sixth,
+            stop_margin: sixth,
+            poll_every: self.worker.poll.0,
+            drain_for: self.worker.drain.0,
+            upkeep: self.worker.upkeep,
+        }
+    }
+}
+
+fn host_name() -> Option<String> {
+    let name = std::env::var("HOSTNAME")
+        .or_else(|_| std::fs::read_to_string("/proc/sys/kernel/hostname"))
+        .ok()?;
+    let name = name.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}

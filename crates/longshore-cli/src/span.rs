@@ -1,0 +1,82 @@
+//! Spans of time as people write them: `30s`, `5m`, `1h 30m`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A span of time that is written with its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span(pub Duration);
+
+/// The text is no span.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidSpan(String);
+
+impl fmt::Display for InvalidSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no span of time; write it as 500ms, 30s, 5m or 1h 30m", self.0)
+    }
+}
+
+impl std::error::Error for InvalidSpan {}
+
+impl FromStr for Span {
+    type Err = InvalidSpan;
+
+    fn from_str(text: &str) -> Result<Span, InvalidSpan> {
+        text.parse::<SignedDuration>()
+            .ok()
+            .and_then(|span| Duration::try_from(span).ok())
+            .map(Span)
+            .ok_or_else(|| InvalidSpan(text.chars().take(64).collect()))
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match SignedDuration::try_from(self.0) {
+            Ok(span) => write!(f, "{span:#}"),
+            Err(_) => write!(f, "{:?}", self.0),
+        }
+    }
+}
+
+impl Serialize for Span {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Span, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_needs_a_unit_and_is_not_negative() {
+        let read = |text: &str| text.parse::<Span>().map(|span| span.0.as_millis());
+        assert_eq!(read("5m"), Ok(300_000));
+        assert_eq!(read("1h 30m"), Ok(5_400_000));
+        assert_eq!(read("500ms"), Ok(500));
+        for bad in ["", "5", "-5m", "soon", "5 parsecs", "99999999999999999999h"] {
+            let error = bad.parse::<Span>().expect_err(bad).to_string();
+            assert!(error.contains("write it as"), "{error}");
+        }
+    }
+
+    #[test]
+    fn it_reads_back() {
+        for text in ["30s", "1h 30m", "250ms"] {
+            let span: Span = text.parse().unwrap();
+            assert_eq!(span.to_string().parse(), Ok(span));
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Runs the built executable as a person or a script would.
+
+mod harness;
+
+mod bad_input;
+mod bench;
+mod dev;
+mod docs;
+mod enqueue;
+mod jobs;
+mod migrate;
+mod serve;
+mod settings;

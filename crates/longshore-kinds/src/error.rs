@@ -1,0 +1,107 @@
+//! What can go wrong in a built-in kind, and whether another attempt could help.
+
+use std::borrow::Cow;
+use std::io;
+
+use crate::picture::Format;
+
+/// Why a built-in kind did not do its work. The texts name the payload's field and the limit, never
+/// anything outside the files folder.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KindError {
+    /// A field of the payload has a value that cannot be used.
+    #[error("`{field}` {problem}")]
+    Payload {
+        /// The payload's field.
+        field: &'static str,
+        /// What is wrong with it and what would be right.
+        problem: Cow<'static, str>,
+    },
+    /// A link on the way leads out of the files folder.
+    #[error("`{field}` leads out of the files folder")]
+    Outside {
+        /// The payload's field.
+        field: &'static str,
+    },
+    /// More bytes or pixels than allowed.
+    #[error("`{field}` is too large: {found} {unit}, the limit is {limit}")]
+    TooLarge {
+        /// The payload's field.
+        field: &'static str,
+        /// How many there are.
+        found: u64,
+        /// What is counted: bytes, pixels, or pixels on a side.
+        unit: &'static str,
+        /// How many there may be.
+        limit: u64,
+    },
+    /// The file is no picture, or of a format that is not even known by name.
+    #[error("`{field}` is not a jpeg, png or webp image")]
+    NotAnImage {
+        /// The payload's field.
+        field: &'static str,
+    },
+    /// The file is a picture of another format.
+    #[error("`{field}` is a {found} image, only jpeg, png and webp can be read")]
+    UnsupportedFormat {
+        /// The payload's field.
+        field: &'static str,
+        /// The usual extension of the format found.
+        found: &'static str,
+    },
+    /// The file starts like a picture but is cut off, damaged or uses what the decoder does not know.
+    #[error("`{field}` cannot be decoded as {format}")]
+    Undecodable {
+        /// The payload's field.
+        field: &'static str,
+        /// What the file's first bytes say it is.
+        format: Format,
+        /// The decoder's complaint.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The result cannot be written in the format asked for.
+    #[error("`output` cannot be encoded as {format}")]
+    Unencodable {
+        /// The format asked for.
+        format: Format,
+        /// The encoder's complaint.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// There is no such file yet: whoever enqueued may still be writing it.
+    #[error("`{field}` does not exist")]
+    Missing {
+        /// The payload's field.
+        field: &'static str,
+    },
+    /// The system refused: disk full, no right to write, a broken disk.
+    #[error("could not {doing} `{field}`")]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// The payload's field.
+        field: &'static str,
+        /// The system's complaint.
+        source: io::Error,
+    },
+    /// The work stopped half-way because it was asked to; nothing was written.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl KindError {
+    /// Whether every further attempt would fail the same way, so that the job should be dead at
+    /// once. `false` for [`KindError::Cancelled`] too, which is not a failure: look for it first.
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            Self::Payload { .. }
+            | Self::Outside { .. }
+            | Self::TooLarge { .. }
+            | Self::NotAnImage { .. }
+            | Self::UnsupportedFormat { .. }
+            | Self::Undecodable { .. }
+            | Self::Unencodable { .. } => true,
+            Self::Missing { .. } | Self::Io { .. } | Self::Cancelled => false,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Each kind as a handler of a worker.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use longshore::{JobError, Outcome, Run, StopReason, Worker};
+
+use crate::demo::{Fail, Sleep};
+use crate::error::KindError;
+use crate::files::FilesRoot;
+use crate::resize_image::{ImageLimits, ResizeImage, resize};
+
+/// What the built-in kinds may do.
+#[derive(Clone, Debug)]
+pub struct KindsConfig {
+    /// The folder whose files jobs may read and write.
+    pub files_root: PathBuf,
+    /// What one `resize_image` job may use.
+    pub image_limits: ImageLimits,
+}
+
+/// Adds every built-in kind to a worker.
+///
+/// # Errors
+/// If the folder for files cannot be opened.
+pub fn register(worker: Worker, config: &KindsConfig) -> io::Result<Worker> {
+    let root = Arc::new(FilesRoot::open(&config.files_root)?);
+    let limits = config.image_limits;
+    Ok(worker
+        .handle("noop", |_: Run| async {})
+        .handle("sleep", sleep)
+        .handle("fail", |run: Run| async move { fail(&run) })
+        .handle_blocking("resize_image", move |run: Run| resize_image(&run, &root, &limits)))
+}
+
+async fn sleep(run: Run) -> Outcome {
+    let span = match run.decode_or_dead::<Sleep>() {
+        Ok(sleep) => match sleep.duration() {
+            Ok(span) => span,
+            Err(error) => return failed(error),
+        },
+        Err(dead) => return dead,
+    };
+    tokio::select! {
+        () = tokio::time::sleep(span) => Outcome::Done(None),
+        reason = run.stopped() => stopped(reason),
+    }
+}
+
+fn fail(run: &Run) -> Outcome {
+    let fail = match run.decode_or_dead::<Fail>() {
+        Ok(fail) => fail,
+        Err(dead) => return dead,
+    };
+    match fail {
+        Fail { times: Some(times), .. } if run.attempt() > times => Outcome::Done(None),
+        Fail { panic: true, message, .. } => panic!("{message}"),
+        Fail { dead: true, message, .. } => Outcome::Dead(JobError::new(message)),
+        Fail { message, .. } => Outcome::Failed(JobError::new(message)),
+    }
+}
+
+fn resize_image(run: &Run, root: &FilesRoot, limits: &ImageLimits) -> Outcome {
+    let job = match run.decode_or_dead::<ResizeImage>() {
+        Ok(job) => job,
+        Err(dead) => return dead,
+    };
+    match resize(&job, root, limits, &|| run.stop_reason().is_some()) {
+        Ok(resized) => Outcome::done_with(&resized),
+        Err(KindError::Cancelled) => stopped(run.stop_reason().unwrap_or(StopReason::Shutdown)),
+        Err(error) => failed(error),
+    }
+}
+
+/// Another attempt, or none if it would fail in the same way.
+fn failed(error: KindError) -> Outcome {
+    if error.is_permanent() { Outcome::dead(error) } else { Outcome::Failed(error.into()) }
+}
+
+/// What a handler answers that heeded a stop; the runtime knows the reason and does what is right.
+fn stopped(reason: StopReason) -> Outcome {
+    Outcome::Failed(JobError::new(match reason {
+        StopReason::Cancelled => "stopped: the job was cancelled",
+        StopReason::Timeout => "stopped: it ran longer than it may",
+        StopReason::Shutdown => "stopped: the node shuts down",
+        StopReason::LeaseLost => "stopped: the lease is lost",
+    }))
+}

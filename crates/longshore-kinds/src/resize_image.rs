@@ -1,0 +1,199 @@
+//! The kind `resize_image`: a picture in, a smaller one out.
+//!
+//! Read the file, decode, scale, encode, write; between any two of these the job may be cancelled.
+//! Nothing is written before the result is complete, and running it again gives the same file, so
+//! the job may be run any number of times.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::KindError;
+use crate::files::{FilesRoot, Place};
+use crate::picture::{Fit, Format, MAX_SIDE, Size, Source};
+
+/// The payload: which picture to resize, and how.
+///
+/// `source` and `output` are paths relative to the files folder, without `..`. Links that lead out
+/// of that folder are refused. They may be the same file, which is then replaced.
+///
+/// The picture is shown the right way up (its EXIF orientation is applied) and keeps its ICC colour
+/// profile where the output has the same kind of colours (WebP has no grey; printing colours become
+/// RGB). All other metadata is left out: camera, place, previews. Of an animation only the first
+/// frame is taken. Scaling is Lanczos3 on the stored values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResizeImage {
+    /// The picture to read: JPEG, PNG or WebP, told by its content, whatever its name says. It must
+    /// be complete when the job runs; write it elsewhere and rename it, or enqueue afterwards.
+    pub source: String,
+    /// Where to write the result. Missing folders are made; an older file is replaced in one step.
+    pub output: String,
+    /// In pixels, 1 to [`MAX_SIDE`].
+    pub width: u32,
+    /// In pixels, 1 to [`MAX_SIDE`].
+    pub height: u32,
+    /// How to fit the picture into `width` × `height`. Default `"contain"`.
+    #[serde(default)]
+    pub fit: Fit,
+    /// How to store the result, whatever `output` is called. Default: as `output`'s extension says
+    /// (`jpg`, `jpeg`, `png`, `webp`). Transparent parts become white in a JPEG.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
+    /// JPEG only: 1 (small) to 100 (good). Default 85.
+    #[serde(default = "default_quality")]
+    pub quality: u8,
+}
+
+/// What one `resize_image` job may use. A picture takes up to 8 bytes a pixel in memory (a usual
+/// photograph 3), source and output at the same time, and decoding may take as much again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageLimits {
+    /// Size of the source file in bytes. Default 32 MiB. It is read into memory whole.
+    pub source_bytes: u64,
+    /// Pixels of the source: width times height. Default 64,000,000. Checked before decoding, so
+    /// that a small file cannot claim a huge picture.
+    pub source_pixels: u64,
+    /// Pixels of the output. Default 64,000,000.
+    pub output_pixels: u64,
+}
+
+/// A job's output: the picture before and after.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resized {
+    /// The picture as it was read.
+    pub source: ImageFile,
+    /// The picture as it was written.
+    pub output: ImageFile,
+}
+
+/// One picture in the files folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageFile {
+    /// Its path, as the payload gave it.
+    pub path: String,
+    /// How it is stored.
+    pub format: Format,
+    /// In pixels, as shown: after the EXIF orientation.
+    pub width: u32,
+    /// In pixels, as shown: after the EXIF orientation.
+    pub height: u32,
+    /// Size of the file in bytes.
+    pub size_bytes: u64,
+}
+
+/// A payload that has been found to make sense.
+struct Plan<'a> {
+    source: Place<'a>,
+    output: Place<'a>,
+    format: Format,
+    wanted: Size,
+}
+
+/// Does the work of one `resize_image` job: reads `job.source` below `root`, resizes it and writes
+/// `job.output`. Blocks, mostly on the processor: call it off the async threads.
+///
+/// `cancelled` is asked between the steps (read, decode, scale, encode, write); a step itself is not
+/// interrupted. A source that is not there may still come, so that error is worth another attempt.
+///
+/// # Errors
+/// See [`KindError`]. `output` is then what it was before.
+pub fn resize(
+    job: &ResizeImage,
+    root: &FilesRoot,
+    limits: &ImageLimits,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Resized, KindError> {
+    let unless_cancelled = || {
+        if cancelled() { Err(KindError::Cancelled) } else { Ok(()) }
+    };
+    let plan = job.plan()?;
+
+    unless_cancelled()?;
+    let bytes = root.read(plan.source, limits.source_bytes)?;
+    let source = Source::open(&bytes, limits.source_pixels)?;
+    let (source_format, source_size) = (source.format, source.size());
+    let output_size = job.fit.size(source_size, plan.wanted);
+    output_size.check("output", limits.output_pixels)?;
+
+    unless_cancelled()?;
+    let picture = source.decode()?;
+    unless_cancelled()?;
+    let picture = picture.scale(job.fit, output_size);
+    unless_cancelled()?;
+    let encoded = picture.encode(plan.format, job.quality)?;
+    unless_cancelled()?;
+    root.write(plan.output, &encoded)?;
+
+    Ok(Resized {
+        source: ImageFile::new(&job.source, source_format, source_size, &bytes),
+        output: ImageFile::new(&job.output, plan.format, output_size, &encoded),
+    })
+}
+
+impl ResizeImage {
+    /// The job with every default; change fields as needed.
+    pub fn new(
+        source: impl Into<String>,
+        output: impl Into<String>,
+        width: u32,
+        height: u32,
+    ) -> Self {
+        Self {
+            source: source.into(),
+            output: output.into(),
+            width,
+            height,
+            fit: Fit::default(),
+            format: None,
+            quality: default_quality(),
+        }
+    }
+
+    /// Looks at the payload alone, not at any file; [`resize`] does the same first.
+    ///
+    /// # Errors
+    /// [`KindError::Payload`], which names the first field that makes no sense.
+    pub fn check(&self) -> Result<(), KindError> {
+        self.plan().map(|_| ())
+    }
+
+    fn plan(&self) -> Result<Plan<'_>, KindError> {
+        let source = Place::new("source", &self.source)?;
+        let output = Place::new("output", &self.output)?;
+        in_range("width", self.width, MAX_SIDE)?;
+        in_range("height", self.height, MAX_SIDE)?;
+        in_range("quality", self.quality.into(), 100)?;
+
+        let promised = || output.extension().and_then(Format::of_extension);
+        let format = self.format.or_else(promised).ok_or(KindError::Payload {
+            field: "output",
+            problem: "must end in .jpg, .jpeg, .png or .webp unless `format` is given".into(),
+        })?;
+        let wanted = Size { width: self.width, height: self.height };
+        Ok(Plan { source, output, format, wanted })
+    }
+}
+
+impl Default for ImageLimits {
+    fn default() -> Self {
+        Self { source_bytes: 32 << 20, source_pixels: 64_000_000, output_pixels: 64_000_000 }
+    }
+}
+
+impl ImageFile {
+    fn new(path: &str, format: Format, size: Size, bytes: &[u8]) -> Self {
+        let (Size { width, height }, size_bytes) = (size, bytes.len() as u64);
+        Self { path: path.to_owned(), format, width, height, size_bytes }
+    }
+}
+
+fn default_quality() -> u8 {
+    85
+}
+
+fn in_range(field: &'static str, value: u32, max: u32) -> Result<(), KindError> {
+    if (1..=max).contains(&value) {
+        return Ok(());
+    }
+    let problem = format!("is {value}, it must be from 1 to {max}");
+    Err(KindError::Payload { field, problem: problem.into() })
+}

@@ -1,0 +1,11 @@
+//! What a user of the built-in kinds can see, tried on real files.
+
+mod files; // the folder and the pictures that the tests below use
+
+mod escapes; // no path leads out of the files folder
+mod fits; // contain, cover, fill
+mod formats; // every format in and out, transparency, colour profiles
+mod orientation; // photographs that lie on their side
+mod payload; // what a payload may say
+mod refusals; // too large, damaged, not a picture
+mod whole_files; // never half an output, never a left-over

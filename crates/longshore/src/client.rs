@@ -1,0 +1,196 @@
+//! Puts jobs in and answers questions about them. The only way in, for the CLI and for handlers too.
+
+mod funnel;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::engine::Engine;
+use crate::job::{Invalid, JobId, JobRow, Limits, NewJob, State};
+use crate::store::{
+    self, AskCancel, Enqueued, ListQuery, NodeRow, Page, Repeat, Result, Store, StoreError,
+    StoreOptions, Tx,
+};
+use funnel::Funnel;
+
+/// A handle on the jobs of one database. Cheap to clone.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), longshore::StoreError> {
+/// use longshore::{Client, NewJob};
+/// let client = Client::open("sqlite:jobs.db").await?;
+/// client.migrate().await?;
+/// let job = client.enqueue(NewJob::new("send_receipt").payload(r#"{"order": 7}"#)).await?;
+/// println!("{}", client.wait(job.id, None).await?.state);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn Store>,
+    engine: Engine,
+    funnel: Funnel,
+    limits: Limits,
+}
+
+/// How long `wait` sleeps between two looks at most.
+const LONGEST_POLL: Duration = Duration::from_millis(250);
+
+impl Client {
+    /// Opens the database that `url` names (`sqlite:PATH`, `sqlite::memory:`, `postgres://…`), with
+    /// the default settings. Makes a missing SQLite file; migrates nothing.
+    ///
+    /// Fails with [`StoreError::Config`] for an address that cannot work (unknown scheme, wrong
+    /// password, no such database), with [`StoreError::Unavailable`] when nobody answers.
+    pub async fn open(url: &str) -> Result<Client> {
+        Client::open_with(url, StoreOptions::default(), Limits::default()).await
+    }
+
+    /// The same, with settings.
+    pub async fn open_with(url: &str, options: StoreOptions, limits: Limits) -> Result<Client> {
+        let engine = Engine::start()?;
+        let url = url.to_owned();
+        let store = engine.run(async move { store::open(&url, options).await }).await?;
+        let funnel = Funnel::start(&engine, Arc::clone(&store));
+        Ok(Client(Arc::new(Inner { store, engine, funnel, limits })))
+    }
+
+    /// Brings the schema up to this program's version; answers the versions it applied. Safe to
+    /// call from many nodes at once.
+    pub async fn migrate(&self) -> Result<Vec<u32>> {
+        self.call(|store| async move { store.migrate().await }).await
+    }
+
+    /// Adds one job. Many calls at once share one statement and one commit; each gets its answer
+    /// after the commit.
+    ///
+    /// Fails with [`StoreError::Invalid`] for a job that cannot be enqueued; nothing was written. After
+    /// [`StoreError::Unavailable`] it may be there all the same: a repeat adds nothing if the job has
+    /// the caller's own id ([`NewJob::with_id`]).
+    pub async fn enqueue(&self, job: NewJob) -> Result<Enqueued> {
+        job.check(&self.0.limits)?;
+        self.0.funnel.enqueue(job).await
+    }
+
+    /// Adds all of `jobs` or none; answers in order.
+    pub async fn enqueue_many(&self, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>> {
+        self.check_all(&jobs)?;
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.call(|store| async move { store.enqueue(&jobs, Repeat::No).await }).await
+    }
+
+    /// Adds one job inside the caller's transaction: it is there if that commits, and was never
+    /// there if it rolls back. Runs on the caller's task. Refused ([`StoreError::Config`]) if the
+    /// transaction is on the other kind of database; on SQLite begin it with `BEGIN IMMEDIATE`.
+    pub async fn enqueue_in(&self, tx: &mut impl Tx, job: NewJob) -> Result<Enqueued> {
+        job.check(&self.0.limits)?;
+        let added = self.0.store.enqueue_in(tx.conn(), std::slice::from_ref(&job)).await?;
+        Ok(added[0])
+    }
+
+    /// Adds all of `jobs` inside the caller's transaction, or none; answers in order.
+    pub async fn enqueue_many_in(
+        &self,
+        tx: &mut impl Tx,
+        jobs: Vec<NewJob>,
+    ) -> Result<Vec<Enqueued>> {
+        self.check_all(&jobs)?;
+        self.0.store.enqueue_in(tx.conn(), &jobs).await
+    }
+
+    fn check_all(&self, jobs: &[NewJob]) -> Result<(), Invalid> {
+        for (index, job) in jobs.iter().enumerate() {
+            job.check(&self.0.limits).map_err(|invalid| invalid.at(index))?;
+        }
+        Ok(())
+    }
+
+    /// A job, whole; [`StoreError::NotFound`] if there is none with that id (any more).
+    pub async fn get(&self, id: JobId) -> Result<JobRow> {
+        let found = self.call(move |store| async move { store.get(id).await }).await?;
+        found.ok_or(StoreError::NotFound(id))
+    }
+
+    /// One page of jobs, newest first; payloads are previews. A page may be short, even empty, and
+    /// still have a cursor to go on from.
+    pub async fn list(&self, query: ListQuery) -> Result<Page> {
+        self.call(|store| async move { store.list(&query).await }).await
+    }
+
+    /// Ends a waiting job as cancelled, or asks the node of a running one to stop it; the state
+    /// says which. [`StoreError::Refused`] for a job that ended.
+    pub async fn cancel(&self, id: JobId, ask: AskCancel) -> Result<State> {
+        use crate::job::{name::MAX_NAME_BYTES, text};
+        let ask = AskCancel {
+            by: ask.by.map(|by| text::fit(&by, MAX_NAME_BYTES)),
+            why: ask.why.map(|why| text::fit(&why, text::MAX_ERROR_BYTES)),
+        };
+        self.call(move |store| async move { store.cancel(id, &ask).await }).await
+    }
+
+    /// Makes a scheduled, retrying, dead or cancelled job queued, with at least `attempts` (1 to
+    /// 1,000,000; beyond is cut) attempts left. [`StoreError::Refused`] in any other state.
+    pub async fn retry(&self, id: JobId, attempts: u32) -> Result<()> {
+        let attempts = attempts.clamp(1, 1_000_000);
+        self.call(move |store| async move { store.retry(id, attempts).await }).await
+    }
+
+    /// All nodes, live ones first.
+    pub async fn nodes(&self) -> Result<Vec<NodeRow>> {
+        self.call(|store| async move { store.nodes().await }).await
+    }
+
+    /// The schema's version; 0 for an empty database.
+    pub async fn schema_version(&self) -> Result<u32> {
+        self.call(|store| async move { store.schema_version().await }).await
+    }
+
+    /// Waits until the job ended (succeeded, cancelled or dead) or `limit` is over, and answers it
+    /// as it is then. Without a limit it waits for ever. Looks every 5 ms at first, every 250 ms later;
+    /// the first look that fails ends it.
+    pub async fn wait(&self, id: JobId, limit: Option<Duration>) -> Result<JobRow> {
+        let give_up = limit.map(|limit| Instant::now() + limit);
+        let mut pause = Duration::from_millis(5);
+        loop {
+            let job = self.get(id).await?;
+            let over = give_up.is_some_and(|at| Instant::now() + pause > at);
+            if job.state.is_end() || over {
+                return Ok(job);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 3 / 2).min(LONGEST_POLL);
+        }
+    }
+
+    /// Closes every connection. Workers are stopped first.
+    pub async fn close(&self) {
+        let store = Arc::clone(&self.0.store);
+        self.0.engine.run(async move { store.close().await }).await;
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.0.store
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    /// Runs one call of the store on the engine.
+    async fn call<T, F>(&self, call: impl FnOnce(Arc<dyn Store>) -> F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        self.0.engine.run(call(Arc::clone(&self.0.store))).await
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Client").field(&self.0.store.backend()).finish()
+    }
+}

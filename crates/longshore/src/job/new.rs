@@ -1,0 +1,326 @@
+//! A job before it is enqueued.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::invalid::{Invalid, Problem};
+use super::{Backoff, JobId, json, name};
+use crate::time::Timestamp;
+
+/// The queue of a job that names none.
+pub const DEFAULT_QUEUE: &str = "default";
+/// The priority of a job that names none.
+pub const DEFAULT_PRIORITY: u8 = 5;
+/// The attempts of a job that names none.
+pub const DEFAULT_MAX_ATTEMPTS: u32 = 10;
+/// The timeout of a job that names none.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3_600);
+
+/// Payloads above this lie aside, so that a large one is not copied at every move of its row.
+pub(crate) const MAX_INLINE_BYTES: usize = 2_000;
+
+const MAX_PRIORITY: u8 = 9;
+/// Far beyond any use, far from the edge of the column's type.
+const MAX_ATTEMPTS: u32 = 1_000_000_000;
+const MAX_TAGS: usize = 64;
+const MAX_META_BYTES: usize = 64 * 1024;
+/// A hundred years, in milliseconds: spans above this are mistakes.
+const MAX_SPAN_MS: i64 = 100 * 366 * 86_400_000;
+
+/// What a job may be at most. The CLI's and the server's settings end here.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of one payload. Default 1 MiB.
+    pub payload_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { payload_bytes: 1 << 20 }
+    }
+}
+
+/// A job to enqueue. Only `kind` must be said; everything is checked at the enqueue.
+///
+/// ```
+/// use longshore::NewJob;
+/// let job = NewJob::new("send_receipt").json(&serde_json::json!({"order": 7})).priority(2);
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a job does nothing until it is enqueued"]
+pub struct NewJob {
+    pub(crate) id: JobId,
+    pub(crate) id_is_callers: bool,
+    pub(crate) kind: String,
+    pub(crate) payload: Box<str>,
+    pub(crate) queue: String,
+    pub(crate) priority: u8,
+    pub(crate) due: Due,
+    pub(crate) max_attempts: u32,
+    pub(crate) backoff: Option<Backoff>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) retain: Option<Duration>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) meta: Option<Box<str>>,
+}
+
+/// When a job is due, by the store's clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Due {
+    Now,
+    In(Duration),
+    At(Timestamp),
+}
+
+impl NewJob {
+    /// A job of this kind: payload `null`, queue `default`, priority 5, due at once, 10 attempts,
+    /// one hour a run.
+    pub fn new(kind: impl Into<String>) -> NewJob {
+        NewJob {
+            id: JobId::new(),
+            id_is_callers: false,
+            kind: kind.into(),
+            payload: "null".into(),
+            queue: DEFAULT_QUEUE.to_owned(),
+            priority: DEFAULT_PRIORITY,
+            due: Due::Now,
+            max_attempts: DEFAULT_MAX_ATTEMPTS,
+            backoff: None,
+            timeout: Some(DEFAULT_TIMEOUT),
+            retain: None,
+            tags: Vec::new(),
+            meta: None,
+        }
+    }
+
+    /// The payload as JSON text; its bytes are kept exactly.
+    pub fn payload(mut self, json: impl Into<Box<str>>) -> NewJob {
+        self.payload = json.into();
+        self
+    }
+
+    /// The payload as a value. What cannot be written as JSON (a map with keys that are no text)
+    /// becomes an empty text, which the enqueue refuses.
+    pub fn json(self, payload: &impl Serialize) -> NewJob {
+        self.payload(serde_json::to_string(payload).unwrap_or_default())
+    }
+
+    /// The queue. Default `default`.
+    pub fn queue(mut self, queue: impl Into<String>) -> NewJob {
+        self.queue = queue.into();
+        self
+    }
+
+    /// 0 runs first, 9 last. Default 5.
+    pub fn priority(mut self, priority: u8) -> NewJob {
+        self.priority = priority;
+        self
+    }
+
+    /// Due at this time, in the years 0000 to 9999; one in the past is due at once. Default: now, by
+    /// the store's clock.
+    pub fn run_at(mut self, at: Timestamp) -> NewJob {
+        self.due = Due::At(at);
+        self
+    }
+
+    /// Due this long after the enqueue, by the store's clock.
+    pub fn run_in(mut self, delay: Duration) -> NewJob {
+        self.due = Due::In(delay);
+        self
+    }
+
+    /// How often it may run in all, 1 to 1,000,000,000. Default 10.
+    pub fn max_attempts(mut self, attempts: u32) -> NewJob {
+        self.max_attempts = attempts;
+        self
+    }
+
+    /// When a failed attempt is repeated. Default: see [`Backoff::default`].
+    pub fn backoff(mut self, backoff: Backoff) -> NewJob {
+        self.backoff = Some(backoff);
+        self
+    }
+
+    /// How long one attempt may run, at least a millisecond. Default 1 hour. Then an async handler
+    /// is dropped at its next `await`, and the attempt has failed.
+    pub fn timeout(mut self, timeout: Duration) -> NewJob {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Lets an attempt run as long as it likes.
+    pub fn no_timeout(mut self) -> NewJob {
+        self.timeout = None;
+        self
+    }
+
+    /// How long the job is to be kept after it succeeded or was cancelled. Zero keeps nothing, and
+    /// then an enqueue that is repeated after the job ended may run it again. Anything else is stored
+    /// only: nothing removes old history yet.
+    pub fn retain(mut self, span: Duration) -> NewJob {
+        self.retain = Some(span);
+        self
+    }
+
+    /// Adds a tag; at most 64.
+    pub fn tag(mut self, tag: impl Into<String>) -> NewJob {
+        self.tags.push(tag.into());
+        self
+    }
+
+    /// Notes of the caller, a JSON object of at most 64 KiB. The W3C trace context goes in as
+    /// `traceparent` and `tracestate`.
+    pub fn meta(mut self, json: impl Into<Box<str>>) -> NewJob {
+        self.meta = Some(json.into());
+        self
+    }
+
+    /// The caller's own id, so that repeating the enqueue (after a lost reply, say) adds nothing.
+    pub fn with_id(mut self, id: JobId) -> NewJob {
+        self.id = id;
+        self.id_is_callers = true;
+        self
+    }
+
+    /// The id it will have.
+    pub fn id(&self) -> JobId {
+        self.id
+    }
+
+    pub(crate) fn backoff_json(&self) -> Option<String> {
+        self.backoff.map(|backoff| serde_json::to_string(&backoff).expect("an enum of numbers"))
+    }
+
+    pub(crate) fn timeout_ms(&self) -> Option<i64> {
+        self.timeout.map(|span| span.as_millis() as i64)
+    }
+
+    pub(crate) fn retain_ms(&self) -> Option<i64> {
+        self.retain.map(|span| span.as_millis() as i64)
+    }
+
+    /// The tags as a JSON array; `None` without any.
+    pub(crate) fn tags_json(&self) -> Option<String> {
+        let some = !self.tags.is_empty();
+        some.then(|| serde_json::to_string(&self.tags).expect("a list of texts"))
+    }
+
+    /// Bytes that it adds to a statement, roughly; batches are cut by this.
+    pub(crate) fn size_bytes(&self) -> usize {
+        200 + self.payload.len() + self.meta.as_ref().map_or(0, |meta| meta.len())
+    }
+
+    /// Everything that can be wrong with it, found before anything is written.
+    pub(crate) fn check(&self, limits: &Limits) -> Result<(), Invalid> {
+        check_name("kind", &self.kind)?;
+        check_name("queue", &self.queue)?;
+        within("priority", self.priority.into(), 0, MAX_PRIORITY.into())?;
+        within("max_attempts", self.max_attempts.into(), 1, MAX_ATTEMPTS.into())?;
+        match self.due {
+            Due::At(at) if !at.in_range() => return Err(Invalid::new("run_at", Problem::Time)),
+            Due::In(delay) => check_span("run_at", delay)?,
+            Due::At(_) | Due::Now => {}
+        }
+        if let Some(timeout) = self.timeout {
+            check_span("timeout", timeout)?;
+            within("timeout", timeout.as_millis() as i128, 1, MAX_SPAN_MS)?;
+        }
+        self.retain.map_or(Ok(()), |span| check_span("retain", span))?;
+        check_backoff(self.backoff)?;
+        if self.tags.len() > MAX_TAGS {
+            let problem = Problem::TooMany { count: self.tags.len(), limit: MAX_TAGS };
+            return Err(Invalid::new("tags", problem));
+        }
+        for tag in &self.tags {
+            check_name("tags", tag)?;
+        }
+        check_json("payload", &self.payload, limits.payload_bytes)?;
+        if let Some(meta) = &self.meta {
+            check_json("meta", meta, MAX_META_BYTES)?;
+            if !meta.trim_start().starts_with('{') {
+                return Err(Invalid::new("meta", Problem::NotAnObject));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_name(field: &'static str, text: &str) -> Result<(), Invalid> {
+    name::check(text).map_err(|fault| {
+        let name = text.chars().take(64).collect();
+        Invalid::new(field, Problem::Name { name, fault })
+    })
+}
+
+fn check_json(field: &'static str, text: &str, limit_bytes: usize) -> Result<(), Invalid> {
+    if text.len() > limit_bytes {
+        return Err(Invalid::new(field, Problem::TooLarge { size_bytes: text.len(), limit_bytes }));
+    }
+    json::check(text).map_err(|fault| Invalid::new(field, fault))
+}
+
+fn check_span(field: &'static str, span: Duration) -> Result<(), Invalid> {
+    within(field, span.as_millis() as i128, 0, MAX_SPAN_MS)
+}
+
+fn check_backoff(backoff: Option<Backoff>) -> Result<(), Invalid> {
+    let longest_ms = match backoff {
+        None => return Ok(()),
+        Some(Backoff::Fixed { delay_ms }) => delay_ms,
+        Some(Backoff::Exponential { base_ms, max_ms, .. }) => base_ms.max(max_ms),
+    };
+    within("backoff", longest_ms.into(), 0, MAX_SPAN_MS)
+}
+
+fn within(field: &'static str, value: i128, min: i64, max: i64) -> Result<(), Invalid> {
+    if (i128::from(min)..=i128::from(max)).contains(&value) {
+        return Ok(());
+    }
+    Err(Invalid::new(field, Problem::OutOfRange { value, min, max }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(job: NewJob) -> String {
+        job.check(&Limits::default()).expect_err("it is wrong").to_string()
+    }
+
+    #[test]
+    fn the_sentence_names_field_and_limit() {
+        let job = || NewJob::new("k");
+        assert_eq!(fault(job().priority(10)), "priority is 10; it may be 0 to 9");
+        assert_eq!(fault(job().max_attempts(0)), "max_attempts is 0; it may be 1 to 1000000000");
+        assert_eq!(
+            fault(job().payload("x".repeat(1_048_577))),
+            "payload has 1048577 bytes; the limit is 1048576"
+        );
+        assert_eq!(
+            fault(job().payload("{]")),
+            "payload is not JSON: a key in quotes expected at byte 1"
+        );
+        assert_eq!(
+            fault(job().queue("a\0")),
+            "queue `a\\0` has the character U+0000 at byte 1; control, format and unassigned characters are not allowed"
+        );
+        assert!(
+            fault(job().run_at(Timestamp::from_micros(i64::MAX)))
+                .starts_with("run_at is outside 0000")
+        );
+        assert!(fault(job().run_in(Duration::MAX)).starts_with("run_at is "));
+        assert!(fault(job().timeout(Duration::ZERO)).starts_with("timeout is 0"));
+        assert_eq!(fault(job().meta("[]")), "meta is not a JSON object");
+        let many = (0..65).fold(job(), |job, n| job.tag(format!("t{n}")));
+        assert_eq!(fault(many), "tags has 65 entries; the limit is 64");
+        assert!(fault(NewJob::new("")).starts_with("kind `` is empty"));
+    }
+
+    #[test]
+    fn just_below_the_limit_is_fine() {
+        let payload = format!("\"{}\"", "x".repeat((1 << 20) - 2));
+        assert_eq!(NewJob::new("k").payload(payload).check(&Limits::default()), Ok(()));
+    }
+}

@@ -1,0 +1,122 @@
+//! What is kept of a job, and the history of its attempts.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Backoff, JobId, State};
+use crate::time::Timestamp;
+
+/// A job as it is stored.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct JobRow {
+    /// Its id.
+    pub id: JobId,
+    /// Picks the handler.
+    pub kind: String,
+    /// Its queue.
+    pub queue: String,
+    /// 0 runs first, 9 last.
+    pub priority: u8,
+    /// Where it stands.
+    pub state: State,
+    /// When it is, or was, due; `None` for a dead job.
+    pub run_at: Option<Timestamp>,
+    /// When it was enqueued.
+    pub created_at: Timestamp,
+    /// Attempts counted so far.
+    pub attempt: u32,
+    /// Attempts it may have in all.
+    pub max_attempts: u32,
+    /// When a failed attempt is repeated.
+    pub backoff: Backoff,
+    /// How long one attempt may run; `None` for ever.
+    pub timeout: Option<Duration>,
+    /// How long it is to be kept once it ended; `None` if the enqueue did not say. Zero keeps nothing;
+    /// nothing else is acted on yet.
+    pub retain: Option<Duration>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// The caller's notes, a JSON object.
+    pub meta: Option<Box<str>>,
+    /// The payload, byte for byte; in a list only its first bytes, and nothing if it lies aside.
+    pub payload: Box<str>,
+    /// Bytes of the whole payload; `None` in a list when it lies aside.
+    pub payload_bytes: Option<usize>,
+    /// The newest failed attempts, oldest first; at most 10.
+    pub errors: Vec<AttemptError>,
+    /// Who asked for cancel, when and why.
+    pub cancel: Option<Cancel>,
+    /// The node that runs it, or ran it last if it ended.
+    pub node: Option<uuid::Uuid>,
+    /// That node's own number for the claim.
+    pub lease: Option<i64>,
+    /// When it was claimed.
+    pub leased_at: Option<Timestamp>,
+    /// When it ended: succeeded, cancelled or dead.
+    pub finished_at: Option<Timestamp>,
+    /// What the handler returned, as JSON.
+    pub output: Option<Box<str>>,
+}
+
+/// That somebody asked for cancel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cancel {
+    /// When.
+    pub at: Timestamp,
+    /// Who, in the caller's words.
+    pub by: Option<String>,
+    /// Why, in the caller's words.
+    pub why: Option<String>,
+}
+
+/// How one attempt failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptError {
+    /// The attempt's number, from 1.
+    pub attempt: u32,
+    /// When it was recorded.
+    pub at: Timestamp,
+    /// The node that ran it.
+    pub node: uuid::Uuid,
+    /// In which way.
+    pub kind: AttemptFault,
+    /// The error's own text, at most 8 KiB.
+    pub message: String,
+    /// What caused it, outermost first.
+    #[serde(default)]
+    pub chain: Vec<String>,
+}
+
+/// The ways an attempt can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptFault {
+    /// The handler returned an error.
+    Error,
+    /// The handler panicked.
+    Panic,
+    /// It ran longer than it may.
+    Timeout,
+    /// Its node was lost while it ran.
+    NodeLost,
+    /// Its node was lost before it ran.
+    NeverStarted,
+    /// It was stopped with its node, after its attempt had been counted.
+    Interrupted,
+}
+
+impl AttemptFault {
+    /// The word used in SQL, JSON and on screen.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AttemptFault::Error => "error",
+            AttemptFault::Panic => "panic",
+            AttemptFault::Timeout => "timeout",
+            AttemptFault::NodeLost => "node_lost",
+            AttemptFault::NeverStarted => "never_started",
+            AttemptFault::Interrupted => "interrupted",
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What a node tells about itself. Reading only: no job needs it to run.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// How a worker is, right now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Health {
+    /// Whether it claims and finishes as it should.
+    pub ready: bool,
+    /// Why not.
+    pub reason: Option<String>,
+    /// Handlers that run.
+    pub running: u64,
+    /// Jobs claimed and not started yet.
+    pub waiting: u64,
+    /// Results not written yet.
+    pub unwritten: u64,
+    /// Handlers that were cut off and whose code still holds a thread.
+    pub stuck: u64,
+    /// Runs started since the start of the process.
+    pub started_total: u64,
+    /// Results written since the start of the process.
+    pub finished_total: u64,
+    /// Of these, jobs that went back to the queue unfinished: cut off or never started here.
+    pub given_back_total: u64,
+    /// Results refused because the lease was lost.
+    pub lost_leases_total: u64,
+    /// Times this process was lost and joined anew.
+    pub lost_total: u64,
+}
+
+/// The numbers behind [`Health`], written by the node and read by anybody.
+#[derive(Clone, Default)]
+pub(crate) struct Gauges(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    ready: AtomicBool,
+    reason: Mutex<Option<String>>,
+    running: AtomicU64,
+    waiting: AtomicU64,
+    unwritten: AtomicU64,
+    stuck: AtomicU64,
+    started: AtomicU64,
+    finished: AtomicU64,
+    given_back: AtomicU64,
+    lost_leases: AtomicU64,
+    lost: AtomicU64,
+}
+
+/// What is under way on a node.
+pub(crate) struct Load {
+    pub running: usize,
+    pub waiting: usize,
+    pub unwritten: usize,
+    pub stuck: usize,
+}
+
+impl Gauges {
+    pub fn load(&self, load: &Load) {
+        let set = |gauge: &AtomicU64, value: usize| gauge.store(value as u64, Ordering::Relaxed);
+        set(&self.0.running, load.running);
+        set(&self.0.waiting, load.waiting);
+        set(&self.0.unwritten, load.unwritten);
+        set(&self.0.stuck, load.stuck);
+    }
+
+    pub fn ready(&self) {
+        if !self.0.ready.swap(true, Ordering::Relaxed) {
+            *self.0.reason.lock().expect("nothing here panics") = None;
+        }
+    }
+
+    pub fn not_ready(&self, reason: impl Into<String>) {
+        self.0.ready.store(false, Ordering::Relaxed);
+        *self.0.reason.lock().expect("nothing here panics") = Some(reason.into());
+    }
+
+    pub fn started(&self) {
+        self.0.started.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn finished(&self) {
+        self.0.finished.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn given_back(&self) {
+        self.0.given_back.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn lost_lease(&self) {
+        self.0.lost_leases.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn lost(&self) {
+        self.0.lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn health(&self) -> Health {
+        let get = |gauge: &AtomicU64| gauge.load(Ordering::Relaxed);
+        Health {
+            ready: self.0.ready.load(Ordering::Relaxed),
+            reason: self.0.reason.lock().expect("nothing here panics").clone(),
+            running: get(&self.0.running),
+            waiting: get(&self.0.waiting),
+            unwritten: get(&self.0.unwritten),
+            stuck: get(&self.0.stuck),
+            started_total: get(&self.0.started),
+            finished_total: get(&self.0.finished),
+            given_back_total: get(&self.0.given_back),
+            lost_leases_total: get(&self.0.lost_leases),
+            lost_total: get(&self.0.lost),
+        }
+    }
+}

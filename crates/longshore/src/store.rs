@@ -1,0 +1,305 @@
+//! Where jobs live: one trait, two backends, held to the same words by one conformance suite.
+
+mod claim;
+mod ending;
+mod error;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod migration;
+mod node;
+mod query;
+mod tx;
+mod wake;
+
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
+#[cfg(feature = "sqlite")]
+pub(crate) mod sqlite;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::clock::Clock;
+use crate::job::{JobId, JobRow, NewJob, State};
+use crate::time::Timestamp;
+
+pub use claim::{Claim, Claimed, ClaimedJob, LANES, LaneMark, QueueAsk, START};
+pub use ending::{Ack, Ending, Held, NodeFault};
+pub use error::StoreError;
+pub use migration::Migration;
+pub use node::{Beat, Lead, NewNode, NodeId, NodeRow, Pulse, Rescued, Term};
+pub use query::{Cursor, InvalidCursor, ListQuery, Page};
+pub use tx::{Conn, Tx};
+pub use wake::{Wake, WakeHub, Woken};
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// What a store's calls may fail with.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
+/// Where jobs live. One conformance suite holds both backends to the words below.
+/// Sealed: methods may change in any release.
+///
+/// Every call is all or nothing unless its words say otherwise. "Now" is the store's clock: the
+/// database's on PostgreSQL, the process's on SQLite, or a test's. A call that fails with
+/// [`StoreError::Unavailable`] may still have been carried out; each says what a repeat does.
+#[async_trait]
+pub trait Store: sealed::Sealed + Send + Sync + 'static {
+    /// Brings the schema up to this program's version, each migration in one transaction under a
+    /// lock, so that any number of nodes may call it at once. Answers the versions it applied.
+    async fn migrate(&self) -> Result<Vec<u32>>;
+
+    /// The schema's version; 0 for an empty database. Writes nothing.
+    async fn schema_version(&self) -> Result<u32>;
+
+    /// Adds all of `jobs` or none; answers in the order given. A job whose id is already there
+    /// (waiting, running or dead; with [`Repeat::Yes`] in history as well) is a duplicate and left
+    /// as it is. Wakes whom it must.
+    async fn enqueue(&self, jobs: &[NewJob], repeat: Repeat) -> Result<Vec<Enqueued>>;
+
+    /// The same inside the caller's transaction: nothing is seen before it commits, nothing stays
+    /// if it rolls back. Refused if the connection belongs to the other kind of database.
+    async fn enqueue_in(&self, conn: Conn<'_>, jobs: &[NewJob]) -> Result<Vec<Enqueued>>;
+
+    /// Takes queued jobs, of each queue up to its limit: smallest `priority` first, then oldest
+    /// `run_at`, then smallest id. Each gets one more attempt and the claim's number as its lease.
+    /// Fewer jobs than asked for, or none, is a normal answer. A node that is lost or unknown gets
+    /// none and `live: false`.
+    ///
+    /// A repeat is another claim and needs another number; see [`Store::recall`].
+    async fn claim(&self, claim: &Claim<'_>) -> Result<Claimed>;
+
+    /// The jobs that this node still holds under claim number `no`: the answer to a claim whose
+    /// reply was lost. Once it was answered, that claim cannot come true any more.
+    async fn recall(&self, node: NodeId, no: i64) -> Result<Vec<ClaimedJob>>;
+
+    /// Writes how runs ended, one answer each, in order. [`Ack::LeaseLost`]: the job is somebody
+    /// else's by now (rescued), and nothing was written for it. A job that was asked to cancel ends
+    /// cancelled, whatever its ending says. A repeat after a lost reply answers as the first did
+    /// for what ended well and is kept, and does no harm otherwise.
+    async fn finish(&self, node: NodeId, ended: &[(Held, Ending)]) -> Result<Vec<Ack>>;
+
+    /// Ends a waiting job as cancelled ([`State::Cancelled`]), or asks the node of a running one to
+    /// stop it ([`State::Running`]). Refused for a job that ended. Asking again changes nothing.
+    async fn cancel(&self, id: JobId, cancel: &AskCancel) -> Result<State>;
+
+    /// Which of this node's running jobs were asked to cancel.
+    async fn cancels(&self, node: NodeId) -> Result<Vec<JobId>>;
+
+    /// Makes a scheduled, retrying, dead or cancelled job queued, with at least `attempts` attempts
+    /// left. Its number of attempts and its errors stay. Refused in any other state.
+    async fn retry(&self, id: JobId, attempts: u32) -> Result<()>;
+
+    /// A job, wherever it is; `None` if there is none with that id (any more).
+    async fn get(&self, id: JobId) -> Result<Option<JobRow>>;
+
+    /// One page of jobs, newest first, over waiting and ended ones together. Looks at a bounded
+    /// number of rows: a page may be short, even empty, and still have a cursor to go on from.
+    async fn list(&self, query: &ListQuery) -> Result<Page>;
+
+    /// Adds a node's row. Its lease starts now.
+    async fn join(&self, node: &NewNode) -> Result<()>;
+
+    /// Renews the lease of all that the node holds, and forgets claims that are over. A node that
+    /// is lost or unknown is told so and nothing is written.
+    async fn beat(&self, beat: &Beat) -> Result<Pulse>;
+
+    /// Removes the row of a node that holds nothing any more; of one that does, only ends its
+    /// lease, so that its jobs are rescued at once.
+    async fn leave(&self, node: NodeId) -> Result<()>;
+
+    /// All nodes, live ones first, newest first; at most 1,000.
+    async fn nodes(&self) -> Result<Vec<NodeRow>>;
+
+    /// Gives away the jobs of nodes whose lease ran out, of at most 10 nodes: queued again, or dead
+    /// when their attempts are used up, or cancelled if that was asked for. The nodes are marked
+    /// lost in the same transaction. Anyone may call it, at any time; it needs no handler.
+    async fn rescue(&self) -> Result<Rescued>;
+
+    /// Gives away running jobs that no live node holds and [`Store::rescue`] cannot see, and forgets
+    /// nodes that were lost over an hour ago. Walks the running jobs; the leader calls it seldom.
+    async fn sweep(&self, lead: Lead) -> Result<Rescued>;
+
+    /// Takes the lead if nobody holds it, or renews it if this node does; `None` if another does.
+    /// Each change of leader raises the term.
+    async fn lead(&self, node: NodeId, for_: Duration) -> Result<Option<Term>>;
+
+    /// Gives the lead up, if it is still held under this term.
+    async fn resign(&self, lead: Lead) -> Result<()>;
+
+    /// Makes history's partitions for today and the `days` after. Nothing to do on SQLite.
+    /// Refused with [`StoreError::NotLeader`] when the term is over.
+    async fn make_partitions(&self, lead: Lead, days: u32) -> Result<()>;
+
+    /// What wakes this process: its own calls, and other processes as far as they can be heard.
+    fn wakes(&self) -> &WakeHub;
+
+    /// Hears other processes until the store is closed: runs for ever, and by itself goes on after
+    /// an outage. Nothing depends on it; polling alone is correct.
+    async fn listen(&self);
+
+    /// The store's clock, as far as this process sets it.
+    fn clock(&self) -> &Clock;
+
+    /// Now, by the clock that the database's times are made with.
+    async fn now(&self) -> Result<Timestamp>;
+
+    /// `sqlite` or `postgres`, for messages.
+    fn backend(&self) -> &'static str;
+
+    /// Closes every connection.
+    async fn close(&self);
+
+    /// What the benchmark needs beyond this.
+    #[cfg(feature = "bench")]
+    fn meter(&self) -> &dyn crate::bench::Meter;
+}
+
+/// Whether an enqueue may have been carried out before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// The ids are fresh.
+    No,
+    /// The ids may have been enqueued, and the jobs may even have ended: look at history too.
+    Yes,
+}
+
+/// The answer for one enqueued job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Enqueued {
+    /// The job's id.
+    pub id: JobId,
+    /// It was there already; nothing was added for it.
+    pub duplicate: bool,
+}
+
+/// Who wants a job cancelled, and why; both in the caller's words.
+#[derive(Clone, Debug, Default)]
+pub struct AskCancel {
+    /// Who. Cut at 255 bytes.
+    pub by: Option<String>,
+    /// Why. Cut at 8 KiB.
+    pub why: Option<String>,
+}
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// Whose clock counts; a test sets its own.
+    pub clock: Clock,
+    /// Connections for everything but the worker's own claims, results and heartbeats, which have
+    /// theirs. Default 5. On SQLite the number of readers.
+    pub pool: u32,
+    /// Whether a pooler such as PgBouncer stands before the database. Default: find out.
+    pub pooler: Pooler,
+    /// Whether other nodes are told of new work (`NOTIFY`). Without, they find it by polling.
+    /// Default on. No effect on SQLite.
+    pub notify: bool,
+    /// SQLite: what a commit waits for. Default [`Durability::Full`].
+    pub durability: Durability,
+    /// How long a call waits for a database that is locked or has no free connection. Default 5 s.
+    pub busy_for: Duration,
+}
+
+/// What stands between us and PostgreSQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pooler {
+    /// Find out at the first connection.
+    Auto,
+    /// Nothing: sessions keep their settings and prepared statements, and can listen.
+    Off,
+    /// A pooler in transaction mode: nothing outlives a transaction.
+    Transaction,
+}
+
+/// What a commit on SQLite waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// The disk: a power cut loses nothing that was answered.
+    Full,
+    /// The operating system: a killed process loses nothing, a power cut may lose the last commits.
+    Normal,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        StoreOptions {
+            clock: Clock::real(),
+            pool: 5,
+            pooler: Pooler::Auto,
+            notify: true,
+            durability: Durability::Full,
+            busy_for: Duration::from_secs(5),
+        }
+    }
+}
+
+/// The schema's steps in the database that `url` names, in order. Looks at the scheme alone: the
+/// database is not touched.
+pub fn migrations(url: &str) -> Result<&'static [Migration]> {
+    match scheme(url) {
+        #[cfg(feature = "sqlite")]
+        Some("sqlite") => Ok(&sqlite::MIGRATIONS),
+        #[cfg(feature = "postgres")]
+        Some("postgres" | "postgresql") => Ok(postgres::MIGRATIONS),
+        _ => Err(unknown_database(url)),
+    }
+}
+
+/// Opens the store that `url` names: `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. Creates a
+/// missing SQLite file; migrates nothing.
+pub async fn open(url: &str, options: StoreOptions) -> Result<Arc<dyn Store>> {
+    if options.pool == 0 {
+        return Err(StoreError::config("pool is 0; it needs at least 1 connection"));
+    }
+    match scheme(url) {
+        #[cfg(feature = "sqlite")]
+        Some("sqlite") => Ok(Arc::new(sqlite::SqliteStore::open(url, options).await?)),
+        #[cfg(feature = "postgres")]
+        Some("postgres" | "postgresql") => {
+            Ok(Arc::new(postgres::PostgresStore::open(url, options).await?))
+        }
+        _ => Err(unknown_database(url)),
+    }
+}
+
+fn scheme(url: &str) -> Option<&str> {
+    url.split_once(':').map(|(scheme, _)| scheme)
+}
+
+fn unknown_database(url: &str) -> StoreError {
+    StoreError::config(format!(
+        "`{}` names no database that this program knows; use sqlite:PATH or postgres://USER@HOST/NAME",
+        without_secret(url)
+    ))
+}
+
+/// A database's address with its password left out.
+pub fn without_secret(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    match authority.rsplit_once('@') {
+        Some((user, host)) => {
+            let user = user.split_once(':').map_or(user, |(name, _)| name);
+            format!("{scheme}://{user}@{host}{}", path.split('?').next().unwrap_or_default())
+        }
+        None => format!("{scheme}://{authority}{}", path.split('?').next().unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_secret;
+
+    #[test]
+    fn a_password_is_never_shown() {
+        assert_eq!(without_secret("postgres://u:p@ss@h:5/d?password=x"), "postgres://u@h:5/d");
+        assert_eq!(without_secret("postgres://h/d"), "postgres://h/d");
+        assert_eq!(without_secret("sqlite:jobs.db"), "sqlite:jobs.db");
+    }
+}

@@ -1,0 +1,90 @@
+//! Claims: what a node asks for and what it gets.
+
+use uuid::Uuid;
+
+use super::NodeId;
+use crate::job::{Backoff, JobId};
+use crate::time::Timestamp;
+
+/// One lane for each priority.
+pub const LANES: usize = 10;
+
+/// Where a look at one lane starts: after this `(run_at, id)`.
+pub type LaneMark = (Timestamp, Uuid);
+
+/// The mark that hides nothing: it lies before the earliest time that can be enqueued.
+pub const START: LaneMark = (Timestamp::from_micros(Timestamp::MIN.as_micros() - 1), Uuid::nil());
+
+/// A node asks for jobs.
+#[derive(Clone, Debug)]
+pub struct Claim<'a> {
+    /// Who asks.
+    pub node: NodeId,
+    /// Its own number for this claim, used only once.
+    pub no: i64,
+    /// From which queues, and how many.
+    pub queues: &'a [QueueAsk],
+    /// Only of these kinds.
+    pub kinds: &'a [String],
+}
+
+/// What is asked of one queue.
+#[derive(Clone, Debug)]
+pub struct QueueAsk {
+    /// Its name.
+    pub queue: String,
+    /// At most this many jobs.
+    pub limit: u32,
+    /// Where each lane's look starts.
+    pub marks: [LaneMark; LANES],
+}
+
+/// The answer to a claim.
+#[derive(Clone, Debug)]
+pub struct Claimed {
+    /// The jobs, in the order they should start.
+    pub jobs: Vec<ClaimedJob>,
+    /// Now, by the database.
+    pub now: Timestamp,
+    /// Whether the node is still alive.
+    pub live: bool,
+    /// How many rows were found; more than `jobs` when some were changed meanwhile, and then it is
+    /// worth looking again from the same marks.
+    pub picked: usize,
+}
+
+/// A job that this node holds now.
+#[derive(Clone, Debug)]
+pub struct ClaimedJob {
+    /// Its id.
+    pub id: JobId,
+    /// Picks the handler.
+    pub kind: String,
+    /// Its queue.
+    pub queue: String,
+    /// Its lane.
+    pub priority: u8,
+    /// When it was due.
+    pub run_at: Timestamp,
+    /// The number of this attempt, from 1.
+    pub attempt: u32,
+    /// Attempts it may have in all.
+    pub max_attempts: u32,
+    /// When a failed attempt is repeated; `None` for the default.
+    pub backoff: Option<Backoff>,
+    /// How long this attempt may run, in milliseconds.
+    pub timeout_ms: Option<i64>,
+    /// The caller's notes.
+    pub meta: Option<Box<str>>,
+    /// The payload, byte for byte.
+    pub payload: Box<str>,
+    /// The claim's number.
+    pub lease: i64,
+}
+
+impl ClaimedJob {
+    /// Sorts a claim's answer: databases answer in no particular order.
+    pub(crate) fn sort(jobs: &mut [ClaimedJob]) {
+        jobs.sort_unstable_by_key(|job| (job.priority, job.run_at, job.id));
+    }
+}

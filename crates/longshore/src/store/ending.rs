@@ -1,0 +1,60 @@
+//! How a run ended, as a store writes it.
+
+use std::time::Duration;
+
+use crate::job::{AttemptError, JobId, State};
+
+/// A run that a node holds: which job, under which of its claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Held {
+    /// The job.
+    pub id: JobId,
+    /// The node's own number for the claim.
+    pub lease: i64,
+}
+
+/// How a run ended. Each variant has just its own data.
+#[derive(Clone, Debug)]
+pub enum Ending {
+    /// The handler said done; the job goes to history, with its output if there is one.
+    Succeeded {
+        /// JSON, already fit to be stored.
+        output: Option<Box<str>>,
+    },
+    /// The attempt failed and is repeated after `delay`.
+    Failed {
+        /// What went wrong.
+        error: NodeFault,
+        /// How long it waits; at least a millisecond.
+        delay: Duration,
+    },
+    /// No attempt is left, or the handler said dead.
+    Dead {
+        /// What went wrong.
+        error: NodeFault,
+    },
+    /// Runs again after `delay`; the attempt does not count.
+    Snoozed {
+        /// How long it waits.
+        delay: Duration,
+    },
+    /// Handed back unfinished by a stopping node: queued as it was, the attempt does not count.
+    GivenBack,
+    /// The handler said cancel.
+    Cancelled {
+        /// Why, in the handler's words.
+        why: String,
+    },
+}
+
+/// An error to append to a job: all of [`AttemptError`] but the time, which is the store's.
+pub type NodeFault = AttemptError;
+
+/// The answer for one ending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ack {
+    /// Written; the job is in this state now.
+    Recorded(State),
+    /// The lease is somebody else's or nobody's by now; nothing was written.
+    LeaseLost,
+}

@@ -1,0 +1,103 @@
+//! What can go wrong in a store, sorted by what the caller can do.
+
+use crate::job::{Event, Invalid, JobId, State};
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What can go wrong in a store.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The job cannot be enqueued as it is; nothing was written.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The database is away, busy or out of connections: the same call may succeed later.
+    #[error("could not {doing}: the database is unavailable")]
+    Unavailable {
+        /// What was being done.
+        doing: &'static str,
+        /// The driver's words.
+        source: BoxError,
+    },
+    /// There is no such job (any more).
+    #[error("no job has id {0}")]
+    NotFound(JobId),
+    /// The job is in a state that does not allow it.
+    #[error("job {id} is {state}, so it cannot {event}")]
+    Refused {
+        /// The job.
+        id: JobId,
+        /// Its state.
+        state: State,
+        /// What was asked for.
+        event: Event,
+    },
+    /// The database's schema is not the one that this program needs.
+    #[error("the schema is at version {found}, this program needs {needed}: {}", way_out(*found, *needed))]
+    Schema {
+        /// The version found; 0 for none.
+        found: u32,
+        /// The version needed.
+        needed: u32,
+    },
+    /// A migration that was applied is not the one this program knows.
+    #[error(
+        "migration {version} was applied with other contents than this program has; restore the program that applied it, or the database from a backup"
+    )]
+    Checksum {
+        /// Its number.
+        version: u32,
+    },
+    /// Another node leads by now.
+    #[error("this node does not lead any more")]
+    NotLeader,
+    /// A setting that cannot work.
+    #[error("{0}")]
+    Config(String),
+    /// A bug in our SQL or code; retrying will not help.
+    #[error("could not {doing}")]
+    Bug {
+        /// What was being done.
+        doing: &'static str,
+        /// The driver's words.
+        source: BoxError,
+    },
+}
+
+fn way_out(found: u32, needed: u32) -> &'static str {
+    if found > needed { "upgrade this program" } else { "run `longshore migrate up`" }
+}
+
+impl StoreError {
+    pub(crate) fn config(message: impl Into<String>) -> StoreError {
+        StoreError::Config(message.into())
+    }
+
+    /// The same error for another caller of the same batch; what caused it is kept as text.
+    pub(crate) fn copy(&self) -> StoreError {
+        match self {
+            StoreError::Invalid(invalid) => StoreError::Invalid(invalid.clone()),
+            StoreError::Unavailable { doing, source } => {
+                StoreError::Unavailable { doing, source: source.to_string().into() }
+            }
+            StoreError::NotFound(id) => StoreError::NotFound(*id),
+            StoreError::Refused { id, state, event } => {
+                StoreError::Refused { id: *id, state: *state, event: *event }
+            }
+            StoreError::Schema { found, needed } => {
+                StoreError::Schema { found: *found, needed: *needed }
+            }
+            StoreError::Checksum { version } => StoreError::Checksum { version: *version },
+            StoreError::NotLeader => StoreError::NotLeader,
+            StoreError::Config(text) => StoreError::Config(text.clone()),
+            StoreError::Bug { doing, source } => {
+                StoreError::Bug { doing, source: source.to_string().into() }
+            }
+        }
+    }
+
+    /// Whether the same call may succeed later without anybody doing anything.
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self, StoreError::Unavailable { .. })
+    }
+}

@@ -1,0 +1,80 @@
+//! What the benchmark asks of PostgreSQL.
+
+use std::any::Any;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::{Executor, Row};
+
+use super::PostgresStore;
+use super::error::sort;
+use crate::bench::{Counts, Meter, Rows};
+use crate::store::Result;
+
+const DOING: &str = "measure";
+const COUNTS: &str = include_str!("bench.sql");
+const STATEMENTS: &str = include_str!("bench_statements.sql");
+const FOREIGN: &str = include_str!("bench_foreign.sql");
+const CLEAR: &str = include_str!("bench_clear.sql");
+
+#[async_trait]
+impl Meter for PostgresStore {
+    async fn foreign_jobs(&self) -> Result<u64> {
+        let row = sqlx::query(FOREIGN).persistent(false).fetch_one(&self.pools.general).await;
+        let jobs: i64 = row.and_then(|row| row.try_get("jobs")).map_err(|e| sort(DOING, e))?;
+        Ok(jobs as u64)
+    }
+
+    async fn clear(&self) -> Result<()> {
+        let cleared = sqlx::query(CLEAR).persistent(false).execute(&self.pools.general).await;
+        cleared.map_err(|e| sort(DOING, e))?;
+        self.settle().await
+    }
+
+    /// No checkpoint: after it the first touch of each page would log it whole, and the figures would
+    /// tell of that.
+    async fn settle(&self) -> Result<()> {
+        for statement in ["vacuum analyze longshore.job", "vacuum analyze longshore.history"] {
+            self.pools.general.execute(statement).await.map_err(|e| sort(DOING, e))?;
+        }
+        Ok(())
+    }
+
+    async fn counts(&self) -> Result<Counts> {
+        // Sessions report what they did about once a second.
+        tokio::time::sleep(Duration::from_millis(1_200)).await;
+        let row = sqlx::query(COUNTS).persistent(false).fetch_one(&self.pools.general).await;
+        let row = row.map_err(|e| sort(DOING, e))?;
+        // Without the extension nothing is counted; making it needs rights, so it may fail.
+        let _ =
+            self.pools.general.execute("create extension if not exists pg_stat_statements").await;
+        let statements =
+            sqlx::query(STATEMENTS).persistent(false).fetch_one(&self.pools.general).await;
+        let number = |column| row.try_get::<i64, _>(column).map(|number| number as f64);
+        let rows = || {
+            Ok::<_, sqlx::Error>(Rows {
+                ins: number("ins")?,
+                upd: number("upd")?,
+                hot: number("hot")?,
+                del: number("del")?,
+            })
+        };
+        Ok(Counts {
+            wal_bytes: row.try_get("wal_bytes").ok(),
+            commits: row.try_get("commits").ok(),
+            statements: statements.ok().and_then(|row| row.try_get("statements").ok()),
+            rows: rows().ok(),
+        })
+    }
+
+    async fn pin(&self) -> Result<Box<dyn Any + Send>> {
+        let mut snapshot = self.pools.general.acquire().await.map_err(|e| sort(DOING, e))?;
+        for statement in
+            ["begin isolation level repeatable read", "select count(*) from longshore.node"]
+        {
+            snapshot.execute(statement).await.map_err(|e| sort(DOING, e))?;
+        }
+        snapshot.close_on_drop();
+        Ok(Box::new(snapshot))
+    }
+}

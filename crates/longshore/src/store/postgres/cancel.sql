@@ -1,0 +1,36 @@
+-- Ends a waiting job as cancelled, or asks the node of a running one. Answers what the job was, no row
+-- if it is not in job.
+-- $1 id · $2 who · $3 why · $4 now, of a test's clock
+with clock as materialized (
+    select coalesce($4::timestamptz, now()) as now),
+found as materialized (
+    select j.id, j.node is not null as running, j.dead_at is not null as dead, j.blocked_on > 0 as blocked,
+        j.run_at, j.attempt
+    from longshore.job j
+    where j.id = $1::uuid
+    for update),
+gone as (
+    delete from longshore.job j
+    using found f
+    where j.id = f.id and not f.running and not f.dead
+    returning j.id, j.kind, j.queue, j.priority, j.run_at, j.created_at, j.attempt, j.max_attempts,
+        j.backoff, j.timeout_ms, j.retain_ms, j.tags, j.meta, j.payload, j.errors, j.unique_key, j.part_key),
+kept as (
+    insert into longshore.history (id, kind, queue, priority, run_at, created_at, attempt, max_attempts,
+        backoff, timeout_ms, retain_ms, tags, meta, payload, errors, unique_key,
+        part_key, cancel_at, cancel_by, cancel_why, finished_at, state)
+    select g.id, g.kind, g.queue, g.priority, g.run_at, g.created_at, g.attempt, g.max_attempts,
+        g.backoff, g.timeout_ms, g.retain_ms, g.tags, g.meta, g.payload, g.errors, g.unique_key,
+        g.part_key, c.now, $2::text, $3::text, c.now, 'cancelled'
+    from gone g, clock c
+    where g.retain_ms is distinct from 0),
+dropped as (
+    delete from longshore.payload p
+    where p.id = any(array(select g.id from gone g where g.retain_ms = 0 and g.payload is null))),
+asked as (
+    -- Who asked first stays.
+    update longshore.job j
+    set cancel_at = c.now, cancel_by = $2::text, cancel_why = $3::text
+    from found f, clock c
+    where j.id = f.id and f.running and not f.dead and j.cancel_at is null)
+select f.dead, f.running, f.blocked, f.run_at, f.attempt, c.now from found f, clock c

@@ -1,0 +1,51 @@
+-- Takes queued jobs for a node. One header row (now, live, picked), repeated beside each job; without
+-- jobs it comes alone, with nulls.
+-- $1 node · $2 claim number · $3 queues · $4 limit of each · $5 kinds · $6, $7 the marks' run_at and id, ten per
+-- queue · $8 now, of a test's clock
+with clock as materialized (
+    select coalesce($8::timestamptz, now()) as now),
+-- The node must not be lost, and is not made so before this commits: rescue waits for this lock. A
+-- claim need not survive a crash: its number never comes twice, so its jobs are claimed again.
+me as materialized (
+    select set_config('synchronous_commit', 'off', true) as set
+    from longshore.node
+    where id = $1::uuid and lost_at is null
+    for key share),
+picked as materialized (
+    select j.at
+    from me, clock c,
+        unnest($3::text[], $4::int[]) with ordinality q (queue, most, n)
+        cross join lateral (
+            select x.at
+            from generate_series(0, 9) lane
+                cross join lateral (
+                    select job.ctid as at
+                    from longshore.job
+                    where job.queue = q.queue and job.priority = lane
+                      and job.run_at <= c.now and job.part_key is null
+                      and job.node is null and job.dead_at is null and job.cancel_at is null
+                      and job.blocked_on = 0 and job.kind = any($5::text[])
+                      and (job.run_at, job.id) > (
+                          ($6::timestamptz[])[(q.n - 1) * 10 + lane + 1],
+                          ($7::uuid[])[(q.n - 1) * 10 + lane + 1])
+                    order by job.run_at, job.id
+                    limit q.most
+                    for update skip locked) x
+            limit q.most) j),
+got as (
+    update longshore.job
+    set node = $1::uuid, lease = $2::bigint, attempt = attempt + 1, leased_at = (select c.now from clock c)
+    where ctid = any(array(select p.at from picked p))
+    returning id, kind, queue, priority, run_at, attempt, max_attempts, backoff, timeout_ms, meta, payload),
+note as (
+    insert into longshore.claim (node, no, ids)
+    select $1::uuid, $2::bigint, array_agg(g.id) from got g having count(*) > 0)
+select h.now, h.live, h.picked, g.id, g.kind, g.queue, g.priority, g.run_at, g.attempt, g.max_attempts,
+    g.backoff::text as backoff, g.timeout_ms, g.meta::text as meta,
+    case when g.payload is not null then g.payload::text
+        else (select p.payload::text from longshore.payload p where p.id = g.id)
+    end as payload
+from (
+    select c.now, exists (select from me) as live, (select count(*) from picked) as picked
+    from clock c) h
+    left join got g on true

@@ -1,0 +1,137 @@
+//! How we get at the database: through a pooler or not, and which connections are for what.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{ConnectOptions, Connection, Executor, PgConnection, PgPool, Row};
+
+use crate::store::{Pooler, Result, StoreError, StoreOptions, without_secret};
+
+use super::error;
+
+/// What may outlive a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// We talk to the server: settings, named statements and LISTEN stay.
+    Direct,
+    /// A pooler gives each transaction another session: unnamed statements, each inside
+    /// `BEGIN … COMMIT`, since the driver prepares and runs in two round trips.
+    Pooled,
+}
+
+/// Connections by what they are for, so that a burst of one cannot starve the other. They connect
+/// when first used.
+pub(super) struct Pools {
+    /// Claims, results, cancels, rescue and upkeep.
+    pub vital: PgPool,
+    /// Heartbeats, joining and leaving.
+    pub beat: PgPool,
+    /// Enqueues, reads and edits.
+    pub general: PgPool,
+    /// Hears other processes; unused behind a pooler.
+    pub listen: PgPool,
+    /// Tells other processes.
+    pub notify: PgPool,
+}
+
+const VITAL: u32 = 4;
+
+impl Pools {
+    fn new(options: &StoreOptions, connect: &PgConnectOptions) -> Pools {
+        let pool = |most: u32| {
+            PgPoolOptions::new()
+                .max_connections(most)
+                .acquire_timeout(options.busy_for)
+                // A dead connection shows at its first statement, which costs less than asking
+                // every living one each time.
+                .test_before_acquire(false)
+                // Waiting long for a connection is an answer of ours, not the driver's log line.
+                .acquire_slow_threshold(Duration::from_secs(3_600))
+                .connect_lazy_with(connect.clone())
+        };
+        Pools {
+            vital: pool(VITAL),
+            beat: pool(1),
+            general: pool(options.pool),
+            listen: pool(1),
+            notify: pool(1),
+        }
+    }
+
+    pub(super) fn all(&self) -> [&PgPool; 5] {
+        [&self.vital, &self.beat, &self.general, &self.listen, &self.notify]
+    }
+}
+
+/// Asks the database once, so that a wrong address is known now, and finds out the mode.
+pub(super) async fn open(url: &str, options: &StoreOptions) -> Result<(Pools, Mode)> {
+    let plain = parse(url)?;
+    // A statement prepared while a table is empty would keep a plan for an empty table.
+    let direct = plain.clone().options([("plan_cache_mode", "force_custom_plan")]);
+    let (connect, mode) = match options.pooler {
+        Pooler::Off => (direct.clone(), Mode::Direct),
+        Pooler::Transaction => (plain.clone(), Mode::Pooled),
+        Pooler::Auto => match probe(&direct, options.busy_for).await {
+            Ok(true) => return Ok((Pools::new(options, &direct), Mode::Direct)),
+            // The options were swallowed.
+            Ok(false) => return Ok((Pools::new(options, &plain), Mode::Pooled)),
+            Err(refused) if refuses_options(&refused) => (plain, Mode::Pooled),
+            Err(other) => return Err(fault(other)),
+        },
+    };
+    probe(&connect, options.busy_for).await.map_err(fault)?;
+    Ok((Pools::new(options, &connect), mode))
+}
+
+fn parse(url: &str) -> Result<PgConnectOptions> {
+    let options = PgConnectOptions::from_str(url).map_err(|_| {
+        StoreError::config(format!(
+            "`{}` cannot be read as an address; use postgres://USER:PASSWORD@HOST:PORT/NAME",
+            without_secret(url)
+        ))
+    })?;
+    let named = match options.get_application_name() {
+        Some(_) => options,
+        None => options.application_name("longshore"),
+    };
+    // No column is a float, and poolers refuse this setting unless they are told not to.
+    Ok(named.extra_float_digits(None).disable_statement_logging())
+}
+
+/// Connects once; whether the start-up option was taken.
+async fn probe(options: &PgConnectOptions, limit: Duration) -> Result<bool, sqlx::Error> {
+    let asked = async {
+        let mut conn = PgConnection::connect_with(options).await?;
+        let row = conn.fetch_one("show plan_cache_mode").await?;
+        let mode: String = row.try_get(0)?;
+        let _ = conn.close().await;
+        Ok(mode == "force_custom_plan")
+    };
+    match tokio::time::timeout(limit, asked).await {
+        Ok(answer) => answer,
+        Err(_) => Err(sqlx::Error::PoolTimedOut),
+    }
+}
+
+fn refuses_options(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| {
+        error.message().contains("startup parameter") || error.message().contains("startup option")
+    })
+}
+
+fn fault(error: sqlx::Error) -> StoreError {
+    const DOING: &str = "connect to PostgreSQL";
+    match &error {
+        // No such database, no such user, wrong password: an answer, but no bug of ours.
+        sqlx::Error::Database(reply)
+            if matches!(reply.code().as_deref(), Some("3D000" | "28000" | "28P01" | "42501")) =>
+        {
+            StoreError::config(format!("could not {DOING}: {}", reply.message()))
+        }
+        sqlx::Error::Configuration(problem) => {
+            StoreError::config(format!("could not {DOING}: {problem}"))
+        }
+        _ => error::sort(DOING, error),
+    }
+}

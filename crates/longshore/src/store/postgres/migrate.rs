@@ -1,0 +1,86 @@
+//! Brings the schema up to date.
+
+use sqlx::{Executor, Row};
+
+use crate::store::migration::Migration;
+use crate::store::{Result, StoreError};
+
+use super::PostgresStore;
+use super::error::{Fault, Tries};
+use super::session::Session;
+
+pub(crate) const MIGRATIONS: &[Migration] =
+    &[Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") }];
+
+const LOCK: &str = include_str!("migrate_lock.sql");
+const FOUND: &str = include_str!("migrate_found.sql");
+const BEGIN: &str = include_str!("migrate_begin.sql");
+const APPLIED: &str = include_str!("migrate_applied.sql");
+const NOTE: &str = include_str!("migrate_note.sql");
+
+/// The version this program needs.
+pub(super) fn needed() -> u32 {
+    MIGRATIONS.last().map_or(0, |last| last.version)
+}
+
+impl PostgresStore {
+    /// Applies what is missing, one transaction each. Whoever comes second waits for the lock and
+    /// then finds the work done.
+    pub(super) async fn migrate_all(&self) -> Result<Vec<u32>> {
+        let mut applied = Vec::new();
+        let mut tries = Tries::of("migrate the schema");
+        loop {
+            match self.migrate_next().await {
+                Ok(Some(version)) => applied.push(version),
+                Ok(None) => return Ok(applied),
+                Err(fault) => tries.after(self, fault).await?,
+            }
+        }
+    }
+
+    async fn migrate_next(&self) -> Result<Option<u32>, Fault> {
+        let mut session = Session::transaction(&self.pools.general, self.mode).await?;
+        session.query(LOCK).execute(session.conn()).await?;
+        let found = session.query(FOUND).fetch_one(session.conn()).await?;
+        if !found.try_get::<bool, _>(0)? {
+            session.conn().execute(BEGIN).await?;
+        }
+        let rows = session.query(APPLIED).fetch_all(session.conn()).await?;
+        let mut at = 0;
+        for row in rows {
+            let version = row.try_get::<i32, _>(0)? as u32;
+            let known = MIGRATIONS.iter().find(|migration| migration.version == version);
+            let Some(known) = known else {
+                session.undo().await?;
+                return Err(StoreError::Schema { found: version, needed: needed() }.into());
+            };
+            if known.checksum() != row.try_get::<String, _>(1)? {
+                session.undo().await?;
+                return Err(StoreError::Checksum { version }.into());
+            }
+            at = at.max(version);
+        }
+        let Some(next) = MIGRATIONS.iter().find(|migration| migration.version > at) else {
+            session.undo().await?;
+            return Ok(None);
+        };
+        sqlx::raw_sql(next.sql).execute(session.conn()).await?;
+        let note = session.query(NOTE).bind(next.version as i32).bind(next.name);
+        note.bind(next.checksum()).execute(session.conn()).await?;
+        session.done().await?;
+        Ok(Some(next.version))
+    }
+
+    pub(super) async fn found_version(&self) -> Result<u32, Fault> {
+        let mut session = Session::transaction(&self.pools.general, self.mode).await?;
+        let found = session.query(FOUND).fetch_one(session.conn()).await?;
+        let mut version = 0;
+        if found.try_get::<bool, _>(0)? {
+            for row in session.query(APPLIED).fetch_all(session.conn()).await? {
+                version = row.try_get::<i32, _>(0)?.max(version);
+            }
+        }
+        session.done().await?;
+        Ok(version as u32)
+    }
+}

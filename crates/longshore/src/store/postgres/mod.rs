@@ -1,0 +1,250 @@
+//! PostgreSQL. This file is the table of contents: each call's own file has the words and the SQL.
+//!
+//! Every call runs in a [`session::Session`], is bounded in time, and what fails goes through
+//! [`error::Tries`], the one place that decides between trying again and telling the caller.
+
+#[cfg(feature = "bench")]
+mod bench;
+mod change;
+mod claim;
+mod connect;
+mod enqueue;
+mod error;
+mod finish;
+mod lead;
+mod migrate;
+mod node;
+mod read;
+mod rescue;
+mod session;
+mod tx;
+mod types;
+mod wake;
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::clock::Clock;
+use crate::job::{JobId, JobRow, NewJob, State};
+use crate::time::Timestamp;
+
+use super::{
+    Ack, AskCancel, Beat, Claim, Claimed, ClaimedJob, Conn, Ending, Enqueued, Held, Lead,
+    ListQuery, NewNode, NodeId, NodeRow, Page, Pulse, Repeat, Rescued, Result, Store, StoreError,
+    StoreOptions, Term, WakeHub,
+};
+use connect::{Mode, Pools};
+use error::Fault;
+use wake::Notifier;
+
+pub(crate) use migrate::MIGRATIONS;
+pub(crate) use tx::PgConn;
+
+/// Jobs in PostgreSQL 15 or newer, schema `longshore`.
+pub(crate) struct PostgresStore {
+    options: StoreOptions,
+    clock: Clock,
+    mode: Mode,
+    pools: Pools,
+    hub: WakeHub,
+    notifier: Notifier,
+    stop: CancellationToken,
+    /// Where the next sweep goes on.
+    swept_to: Mutex<Uuid>,
+}
+
+impl PostgresStore {
+    pub(crate) async fn open(url: &str, options: StoreOptions) -> Result<PostgresStore> {
+        let (pools, mode) = connect::open(url, &options).await?;
+        let stop = CancellationToken::new();
+        Ok(PostgresStore {
+            clock: options.clock.clone(),
+            hub: WakeHub::default(),
+            notifier: Notifier::new(pools.notify.clone(), mode, stop.clone()),
+            swept_to: Mutex::new(Uuid::nil()),
+            options,
+            mode,
+            pools,
+            stop,
+        })
+    }
+
+    /// Whether statements are prepared by name.
+    fn named(&self) -> bool {
+        self.mode == Mode::Direct
+    }
+
+    /// How long one try of a call may take. Far above what any statement needs, so that it only ends
+    /// calls that nobody will ever answer.
+    fn patience(&self) -> Duration {
+        self.options.busy_for.saturating_mul(6)
+    }
+
+    /// After a connection was lost, the idle ones most likely are too.
+    fn forget_idle(&self) {
+        for pool in self.pools.all() {
+            while let Some(mut conn) = pool.try_acquire() {
+                conn.close_on_drop();
+            }
+        }
+    }
+
+    /// The error for the caller; says which schema was found, if it is that.
+    async fn explain(&self, doing: &'static str, error: sqlx::Error) -> StoreError {
+        if error::misses_schema(&error)
+            && let Ok(found) = self.found_version().await
+            && found != migrate::needed()
+        {
+            return StoreError::Schema { found, needed: migrate::needed() };
+        }
+        error::sort(doing, error)
+    }
+}
+
+/// A span in the database's microseconds; at most a hundred years, beyond which it is a mistake.
+fn micros(span: Duration) -> i64 {
+    const MOST: i64 = 100 * 366 * 86_400_000_000;
+    i64::try_from(span.as_micros()).unwrap_or(MOST).min(MOST)
+}
+
+fn millis(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Our own plain types as JSON text.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("it has no maps and no fallible parts")
+}
+
+impl super::sealed::Sealed for PostgresStore {}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn migrate(&self) -> Result<Vec<u32>> {
+        self.migrate_all().await
+    }
+
+    async fn schema_version(&self) -> Result<u32> {
+        match self.found_version().await {
+            Ok(version) => Ok(version),
+            Err(Fault::Known(error)) => Err(error),
+            Err(Fault::Db(error)) => Err(error::sort("read the schema's version", error)),
+        }
+    }
+
+    async fn enqueue(&self, jobs: &[NewJob], repeat: Repeat) -> Result<Vec<Enqueued>> {
+        self.add(jobs, repeat).await
+    }
+
+    async fn enqueue_in(&self, conn: Conn<'_>, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
+        self.add_in(conn, jobs).await
+    }
+
+    async fn claim(&self, claim: &Claim<'_>) -> Result<Claimed> {
+        self.take(claim).await
+    }
+
+    async fn recall(&self, node: NodeId, no: i64) -> Result<Vec<ClaimedJob>> {
+        self.take_again(node, no).await
+    }
+
+    async fn finish(&self, node: NodeId, ended: &[(Held, Ending)]) -> Result<Vec<Ack>> {
+        self.end(node, ended).await
+    }
+
+    async fn cancel(&self, id: JobId, cancel: &AskCancel) -> Result<State> {
+        self.ask_cancel(id, cancel).await
+    }
+
+    async fn cancels(&self, node: NodeId) -> Result<Vec<JobId>> {
+        self.asked_to_cancel(node).await
+    }
+
+    async fn retry(&self, id: JobId, attempts: u32) -> Result<()> {
+        self.queue_again(id, attempts).await
+    }
+
+    async fn get(&self, id: JobId) -> Result<Option<JobRow>> {
+        self.find(id).await
+    }
+
+    async fn list(&self, query: &ListQuery) -> Result<Page> {
+        self.page(query).await
+    }
+
+    async fn join(&self, node: &NewNode) -> Result<()> {
+        self.add_node(node).await
+    }
+
+    async fn beat(&self, beat: &Beat) -> Result<Pulse> {
+        self.renew(beat).await
+    }
+
+    async fn leave(&self, node: NodeId) -> Result<()> {
+        self.remove_node(node).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<NodeRow>> {
+        self.all_nodes().await
+    }
+
+    async fn rescue(&self) -> Result<Rescued> {
+        self.rescue_lost().await
+    }
+
+    async fn sweep(&self, lead: Lead) -> Result<Rescued> {
+        self.sweep_strays(lead).await
+    }
+
+    async fn lead(&self, node: NodeId, for_: Duration) -> Result<Option<Term>> {
+        self.take_lead(node, for_).await
+    }
+
+    async fn resign(&self, lead: Lead) -> Result<()> {
+        self.give_up_lead(lead).await
+    }
+
+    async fn make_partitions(&self, lead: Lead, days: u32) -> Result<()> {
+        self.make_days(lead, days).await
+    }
+
+    fn wakes(&self) -> &WakeHub {
+        &self.hub
+    }
+
+    async fn listen(&self) {
+        self.hear().await;
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    async fn now(&self) -> Result<Timestamp> {
+        match self.clock.fixed() {
+            Some(now) => Ok(now),
+            None => self.clock_time().await,
+        }
+    }
+
+    fn backend(&self) -> &'static str {
+        "postgres"
+    }
+
+    async fn close(&self) {
+        self.stop.cancel();
+        let all = futures_util::future::join_all(self.pools.all().map(|pool| pool.close()));
+        // Not for ever: a connection whose packets vanish is not given back.
+        let _ = tokio::time::timeout(self.options.busy_for, all).await;
+    }
+
+    #[cfg(feature = "bench")]
+    fn meter(&self) -> &dyn crate::bench::Meter {
+        self
+    }
+}

@@ -1,0 +1,66 @@
+-- Writes how all other runs ended. A job that was asked to cancel ends cancelled, whatever the ending
+-- says. One row for each job that was ours: whether it ended cancelled, and else what its state follows from.
+-- By id, not by ctid: the row may have been asked to cancel between the snapshot and its lock, and an
+-- update by ctid would then miss it.
+-- $1 node · one array for each column: $2 ids, growing · $3 lease · $4 what: failed, dead, snoozed, given_back or
+-- cancelled · $5 delay, µs · $6 error without its time, or null · $7 why, or null · $8 now, of a test's clock
+with clock as materialized (
+    select coalesce($8::timestamptz, now()) as now),
+held as materialized (
+    -- finish.sql says why there is no join here.
+    select j.id, j.lease, j.cancel_at is not null or f.what = 'cancelled' as cancelled, f.what, f.delay, f.why,
+        case when f.error is not null then
+            (j.errors || ('{"at":"' || to_char(c.now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+                || '",' || substr(f.error, 2))::json)[greatest(1, coalesce(cardinality(j.errors), 0) - 8):]
+            else j.errors
+        end as errors
+    from clock c, longshore.job j
+        cross join lateral (select width_bucket(j.id, $2::uuid[]) as n) p
+        cross join lateral (
+            select ($3::bigint[])[p.n] as lease, ($4::text[])[p.n] as what, ($5::bigint[])[p.n] as delay,
+                ($6::text[])[p.n] as error, ($7::text[])[p.n] as why) f
+    where j.id = any($2::uuid[]) and j.node = $1::uuid and j.dead_at is null and j.lease = f.lease
+    order by j.id
+    for update of j),
+ended as (
+    delete from longshore.job j
+    using held h
+    where j.id = h.id and h.cancelled
+    returning j.id, j.kind, j.queue, j.priority, j.run_at, j.created_at, j.attempt, j.max_attempts,
+        j.backoff, j.timeout_ms, j.retain_ms, j.tags, j.meta, j.payload, h.errors, j.unique_key,
+        j.part_key, j.cancel_at, j.cancel_by, j.cancel_why, j.node, j.lease, j.leased_at, h.why),
+kept as (
+    insert into longshore.history (id, kind, queue, priority, run_at, created_at, attempt, max_attempts,
+        backoff, timeout_ms, retain_ms, tags, meta, payload, errors, unique_key,
+        part_key, cancel_at, cancel_by, cancel_why, node, lease, leased_at,
+        finished_at, state)
+    select e.id, e.kind, e.queue, e.priority, e.run_at, e.created_at, e.attempt, e.max_attempts,
+        e.backoff, e.timeout_ms, e.retain_ms, e.tags, e.meta, e.payload, e.errors, e.unique_key,
+        e.part_key, coalesce(e.cancel_at, c.now),
+        case when e.cancel_at is null then 'handler' else e.cancel_by end,
+        case when e.cancel_at is null then e.why else e.cancel_why end, e.node, e.lease, e.leased_at,
+        c.now, 'cancelled'
+    from ended e, clock c
+    where e.retain_ms is distinct from 0),
+dropped as (
+    delete from longshore.payload p
+    where p.id = any(array(select e.id from ended e where e.retain_ms = 0 and e.payload is null))),
+released as (
+    update longshore.job j
+    set node = null, lease = null, leased_at = null, errors = h.errors,
+        attempt = case when h.what in ('snoozed', 'given_back') then greatest(j.attempt - 1, 0) else j.attempt end,
+        dead_at = case when h.what = 'dead' then c.now end,
+        run_at = case h.what
+            when 'dead' then null
+            when 'given_back' then j.run_at
+            else least(c.now + h.delay * interval '1 microsecond',
+                timestamptz '9999-12-31 23:59:59.999999+00')
+        end
+    from held h, clock c
+    where j.id = h.id and not h.cancelled
+    returning j.id, h.lease, j.dead_at, j.run_at, j.attempt)
+select e.id, e.lease, true as cancelled, false as dead, null::timestamptz as run_at, 0 as attempt, c.now
+from ended e, clock c
+union all
+select r.id, r.lease, false, r.dead_at is not null, r.run_at, r.attempt, c.now
+from released r, clock c

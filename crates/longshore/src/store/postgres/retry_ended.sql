@@ -1,0 +1,17 @@
+-- Only here: a step of retry.sql on SQLite.
+-- Makes a cancelled job queued again: back from history, with its attempts and errors; its payload row,
+-- if it has one, stayed where it is. One row if it was cancelled.
+-- $1 id · $2 attempts it shall have left · $3 now, of a test's clock
+with back as (
+    delete from longshore.history
+    where id = $1::uuid and state = 'cancelled'
+    returning id, kind, queue, priority, created_at, attempt, max_attempts,
+        backoff, timeout_ms, retain_ms, tags, meta, payload, errors, unique_key, part_key)
+insert into longshore.job (id, kind, queue, priority, created_at, attempt, max_attempts,
+    backoff, timeout_ms, retain_ms, tags, meta, payload, errors, unique_key, part_key, run_at)
+select b.id, b.kind, b.queue, b.priority, b.created_at, b.attempt,
+    greatest(b.max_attempts, least(b.attempt + $2::bigint, 2147483647)),
+    b.backoff, b.timeout_ms, b.retain_ms, b.tags, b.meta, b.payload, b.errors, b.unique_key, b.part_key,
+    coalesce($3::timestamptz, now())
+from back b
+returning id

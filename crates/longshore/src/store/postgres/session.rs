@@ -1,0 +1,92 @@
+//! One call's connection, with a transaction around it where one is needed.
+
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::PgArguments;
+use sqlx::query::Query;
+use sqlx::{Executor, PgConnection, PgPool, Postgres};
+
+use super::connect::Mode;
+use super::error::Fault;
+
+/// A connection for one call. Ended with [`Session::done`] or [`Session::undo`] it goes back to its
+/// pool; dropped before that (an error, a time-out) it is closed, so that no half-done transaction
+/// and no half-read answer is ever met by the next call.
+pub(super) struct Session {
+    conn: PoolConnection<Postgres>,
+    mode: Mode,
+    in_transaction: bool,
+    ended: bool,
+}
+
+impl Session {
+    /// For a single statement: its own transaction, except behind a pooler.
+    pub(super) async fn single(pool: &PgPool, mode: Mode) -> Result<Session, Fault> {
+        Session::open(pool, mode, mode == Mode::Pooled).await
+    }
+
+    /// For several statements, all or none.
+    pub(super) async fn transaction(pool: &PgPool, mode: Mode) -> Result<Session, Fault> {
+        Session::open(pool, mode, true).await
+    }
+
+    async fn open(pool: &PgPool, mode: Mode, in_transaction: bool) -> Result<Session, Fault> {
+        let conn = pool.acquire().await?;
+        let mut session = Session { conn, mode, in_transaction, ended: false };
+        if in_transaction {
+            session.conn.execute("BEGIN").await?;
+        }
+        Ok(session)
+    }
+
+    pub(super) fn conn(&mut self) -> &mut PgConnection {
+        &mut self.conn
+    }
+
+    /// A statement, prepared by name where the connection keeps it.
+    pub(super) fn query<'q>(&self, sql: &'static str) -> Query<'q, Postgres, PgArguments> {
+        sqlx::query(sql).persistent(self.mode == Mode::Direct)
+    }
+
+    /// Commits.
+    pub(super) async fn done(mut self) -> Result<(), Fault> {
+        if self.in_transaction {
+            self.conn.execute("COMMIT").await?;
+        }
+        self.ended = true;
+        Ok(())
+    }
+
+    /// Rolls back a transaction whose connection is sound.
+    pub(super) async fn undo(mut self) -> Result<(), Fault> {
+        if self.in_transaction {
+            self.conn.execute("ROLLBACK").await?;
+        }
+        self.ended = true;
+        Ok(())
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.conn.close_on_drop();
+        }
+    }
+}
+
+/// Bounds a call: behind a network that swallows packets, a driver without time-outs would wait for
+/// a quarter of an hour, and its connection with it.
+pub(super) async fn within<T>(
+    span: Duration,
+    call: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    match tokio::time::timeout(span, call).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            let late = std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time");
+            Err(Fault::Db(sqlx::Error::Io(late)))
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Claim, and asking again for a claim whose reply was lost.
+
+use sqlx::SqliteConnection;
+
+use super::SqliteStore;
+use super::error::failed;
+use super::rows;
+use super::sql::{CLAIM, NODE};
+use crate::store::{Claim, Claimed, ClaimedJob, NodeId, Result};
+use crate::time::Timestamp;
+
+const DOING: &str = "claim jobs";
+
+impl SqliteStore {
+    pub(super) async fn take(&self, claim: &Claim<'_>) -> Result<Claimed> {
+        let now = self.clock.now();
+        if !self.may_relax() {
+            let mut tx = self.begin(DOING).await?;
+            let claimed = take_rows(&mut tx, claim, now).await.map_err(failed(DOING))?;
+            tx.commit().await.map_err(failed(DOING))?;
+            return Ok(claimed);
+        }
+        let mut relaxed = self.begin_relaxed(DOING).await?;
+        let claimed = take_rows(&mut relaxed.conn, claim, now).await.map_err(failed(DOING))?;
+        relaxed.commit().await.map_err(failed(DOING))?;
+        Ok(claimed)
+    }
+
+    pub(super) async fn held(&self, node: NodeId, no: i64) -> Result<Vec<ClaimedJob>> {
+        // Through the writer: it waits for a claim that is still under way. A reply here is lost only
+        // with the process, so nothing can come true later.
+        let mut tx = self.begin(DOING).await?;
+        let rows = sqlx::query(NODE.step("held")).bind(node.0).bind(no).fetch_all(&mut *tx).await;
+        let jobs: sqlx::Result<Vec<ClaimedJob>> =
+            rows.map_err(failed(DOING))?.iter().map(rows::claimed_job).collect();
+        tx.commit().await.map_err(failed(DOING))?;
+        let mut jobs = jobs.map_err(failed(DOING))?;
+        ClaimedJob::sort(&mut jobs);
+        Ok(jobs)
+    }
+}
+
+async fn take_rows(
+    conn: &mut SqliteConnection,
+    claim: &Claim<'_>,
+    now: Timestamp,
+) -> sqlx::Result<Claimed> {
+    let live: i64 =
+        sqlx::query_scalar(CLAIM.step("live")).bind(claim.node.0).fetch_one(&mut *conn).await?;
+    let asked = if live == 1 { claim.queues } else { &[] };
+    let kinds = super::json_array(claim.kinds);
+    let mut jobs = Vec::new();
+    for ask in asked {
+        let mut take = sqlx::query(CLAIM.step("take"))
+            .bind(claim.node.0)
+            .bind(claim.no)
+            .bind(now.as_micros())
+            .bind(&ask.queue)
+            .bind(&kinds)
+            .bind(ask.limit);
+        for (run_at, id) in ask.marks {
+            take = take.bind(run_at.as_micros()).bind(id);
+        }
+        for row in take.fetch_all(&mut *conn).await? {
+            jobs.push(rows::claimed_job(&row)?);
+        }
+    }
+    ClaimedJob::sort(&mut jobs);
+    Ok(Claimed { picked: jobs.len(), jobs, now, live: live == 1 })
+}

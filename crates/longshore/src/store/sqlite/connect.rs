@@ -1,0 +1,121 @@
+//! Opening a file: one connection that writes, a few that read.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Sqlite, SqlitePool, Transaction};
+
+use super::SqliteStore;
+use super::error::{failed, is_busy};
+use crate::store::{Durability, Result, StoreError, StoreOptions, WakeHub};
+
+const OPENING: &str = "open the database";
+
+impl SqliteStore {
+    /// Opens `sqlite:PATH`, creating the file if there is none, or `sqlite::memory:`, which is one
+    /// connection for everything.
+    pub(crate) async fn open(url: &str, options: StoreOptions) -> Result<SqliteStore> {
+        let path = url.strip_prefix("sqlite:").unwrap_or(url);
+        let path = path.strip_prefix("//").unwrap_or(path);
+        if path.is_empty() {
+            return Err(StoreError::config("`sqlite:` names no file; use sqlite:PATH"));
+        }
+        let in_memory = path == ":memory:";
+        let connect = if in_memory {
+            SqliteConnectOptions::from_str("sqlite::memory:").map_err(failed(OPENING))?
+        } else {
+            create_private(Path::new(path))?;
+            SqliteConnectOptions::new().filename(path).journal_mode(SqliteJournalMode::Wal)
+        };
+        let connect = connect
+            .foreign_keys(false)
+            // A whole claim at once; the driver's 50 cost a change of threads per 50 rows.
+            .row_buffer_size(1_024)
+            .synchronous(match options.durability {
+                Durability::Full => SqliteSynchronous::Full,
+                Durability::Normal => SqliteSynchronous::Normal,
+            })
+            .pragma("journal_size_limit", "16777216");
+        // Waiting for the write lock is ours (`begin`): with SQLite's own, four writing processes
+        // made 7,367, 500, 1 and 1 commits in 3 s.
+        let writer = pool(1, &options)
+            .connect_with(connect.clone().busy_timeout(Duration::ZERO))
+            .await
+            .map_err(failed(OPENING))?;
+        let readers = if in_memory {
+            writer.clone()
+        } else {
+            pool(options.pool, &options)
+                .connect_with(connect.busy_timeout(options.busy_for))
+                .await
+                .map_err(failed(OPENING))?
+        };
+        Ok(SqliteStore {
+            writer,
+            readers,
+            file: (!in_memory).then(|| path.into()),
+            durability: options.durability,
+            clock: options.clock.clone(),
+            busy_for: options.busy_for,
+            hub: WakeHub::default(),
+        })
+    }
+
+    /// A writing transaction. It takes the write lock at its start, so nothing in it can fail with
+    /// "locked".
+    pub(super) async fn begin(&self, doing: &'static str) -> Result<Transaction<'static, Sqlite>> {
+        let give_up = Instant::now() + self.busy_for;
+        loop {
+            match self.writer.begin_with("BEGIN IMMEDIATE").await {
+                Ok(tx) => return Ok(tx),
+                Err(error) if is_busy(&error) && Instant::now() < give_up => {
+                    pause().await;
+                }
+                Err(error) => return Err(failed(doing)(error)),
+            }
+        }
+    }
+
+    /// A connection to read with.
+    pub(super) async fn read(&self, doing: &'static str) -> Result<PoolConnection<Sqlite>> {
+        self.readers.acquire().await.map_err(failed(doing))
+    }
+}
+
+/// Between two tries for the write lock.
+pub(super) async fn pause() {
+    tokio::time::sleep(Duration::from_micros(fastrand::u64(200..1_000))).await;
+}
+
+fn pool(size: u32, options: &StoreOptions) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(size)
+        .min_connections(1)
+        .acquire_timeout(options.busy_for)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+}
+
+/// Payloads are nobody else's business: a new file is its owner's only. SQLite gives its side files
+/// the same rights.
+fn create_private(path: &Path) -> Result<()> {
+    let mut open = std::fs::OpenOptions::new();
+    open.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
+    match open.open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(StoreError::Unavailable {
+            doing: OPENING,
+            source: format!("{}: {error}", path.display()).into(),
+        }),
+    }
+}
+
+/// So that the pool's type is named once.
+pub(super) type Pool = SqlitePool;

@@ -1,0 +1,104 @@
+//! What a person does to one job: cancel, retry.
+
+use sqlx::SqliteConnection;
+
+use super::SqliteStore;
+use super::error::failed;
+use super::finish::{asked, move_cancelled};
+use super::rows;
+use super::sql::{CANCEL, GET, RETRY};
+use crate::job::{Event, JobId, JobRow, State, text};
+use crate::store::{AskCancel, NodeId, Result, StoreError, Wake};
+use crate::time::Timestamp;
+
+const MAX_BY_BYTES: usize = 255;
+
+impl SqliteStore {
+    pub(super) async fn ask_cancel(&self, id: JobId, ask: &AskCancel) -> Result<State> {
+        let doing = "cancel a job";
+        let now = self.clock.now();
+        let mut tx = self.begin(doing).await?;
+        let state = state_of(&mut tx, id, now).await.map_err(failed(doing))?;
+        let state = state.ok_or(StoreError::NotFound(id))?;
+        let (step, after) = match state {
+            State::Running => ("ask", State::Running),
+            State::Scheduled | State::Queued | State::Blocked | State::Retrying => {
+                ("mark", State::Cancelled)
+            }
+            State::Succeeded | State::Dead | State::Cancelled => {
+                return Err(StoreError::Refused { id, state, event: Event::Cancel });
+            }
+        };
+        sqlx::query(CANCEL.step(step))
+            .bind(id.as_uuid())
+            .bind(now.as_micros())
+            .bind(ask.by.as_deref().map(|by| text::fit(by, MAX_BY_BYTES)))
+            .bind(ask.why.as_deref().map(|why| text::fit(why, text::MAX_ERROR_BYTES)))
+            .execute(&mut *tx)
+            .await
+            .map_err(failed(doing))?;
+        if after == State::Cancelled {
+            move_cancelled(&mut tx, Some(id.as_uuid()), None, now).await.map_err(failed(doing))?;
+        }
+        tx.commit().await.map_err(failed(doing))?;
+        if after == State::Running {
+            self.hub.wake(Wake::Cancels);
+        }
+        Ok(after)
+    }
+
+    pub(super) async fn asked(&self, node: NodeId) -> Result<Vec<JobId>> {
+        let doing = "look for cancels";
+        let mut conn = self.read(doing).await?;
+        asked(&mut conn, node).await.map_err(failed(doing))
+    }
+
+    pub(super) async fn again(&self, id: JobId, attempts: u32) -> Result<()> {
+        let doing = "retry a job";
+        let now = self.clock.now();
+        let mut tx = self.begin(doing).await?;
+        let state = state_of(&mut tx, id, now).await.map_err(failed(doing))?;
+        let state = state.ok_or(StoreError::NotFound(id))?;
+        if crate::job::state::next(state, Event::Retry).is_none() {
+            return Err(StoreError::Refused { id, state, event: Event::Retry });
+        }
+        if state == State::Cancelled {
+            for step in ["restore", "forget"] {
+                sqlx::query(RETRY.step(step))
+                    .bind(id.as_uuid())
+                    .execute(&mut *tx)
+                    .await
+                    .map_err(failed(doing))?;
+            }
+        }
+        sqlx::query(RETRY.step("again"))
+            .bind(id.as_uuid())
+            .bind(now.as_micros())
+            .bind(attempts.max(1))
+            .execute(&mut *tx)
+            .await
+            .map_err(failed(doing))?;
+        tx.commit().await.map_err(failed(doing))?;
+        self.hub.wake(Wake::LookFromStart);
+        Ok(())
+    }
+}
+
+async fn state_of(
+    conn: &mut SqliteConnection,
+    id: JobId,
+    now: Timestamp,
+) -> sqlx::Result<Option<State>> {
+    Ok(find(conn, id, now).await?.map(|job| job.state))
+}
+
+/// A job, wherever it is.
+pub(super) async fn find(
+    conn: &mut SqliteConnection,
+    id: JobId,
+    now: Timestamp,
+) -> sqlx::Result<Option<JobRow>> {
+    let row =
+        sqlx::query(GET).bind(id.as_uuid()).bind(now.as_micros()).fetch_optional(conn).await?;
+    row.as_ref().map(rows::job_row).transpose()
+}

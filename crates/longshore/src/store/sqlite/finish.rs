@@ -1,0 +1,230 @@
+//! Finish: runs that ended go to history, or back to wait, or wait for a person.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use sqlx::{Row, Sqlite, SqliteConnection, Transaction};
+use uuid::Uuid;
+
+use super::SqliteStore;
+use super::error::failed;
+use super::rows;
+use super::sql::{CANCEL, FINISH, RELEASE};
+use crate::job::state::Marks;
+use crate::job::{JobId, State, text};
+use crate::store::{Ack, Ending, Held, NodeId, Result, Wake};
+use crate::time::Timestamp;
+
+const DOING: &str = "write how jobs ended";
+/// A failed job never comes back in the same instant.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// What every statement here needs to know.
+struct At {
+    node: NodeId,
+    now: Timestamp,
+}
+
+impl SqliteStore {
+    pub(super) async fn end(&self, node: NodeId, ended: &[(Held, Ending)]) -> Result<Vec<Ack>> {
+        let at = At { node, now: self.clock.now() };
+        let mut tx = self.begin(DOING).await?;
+        let mut states = finish_done(&mut tx, &at, ended).await.map_err(failed(DOING))?;
+        let mut given_back = false;
+        for (held, ending) in ended {
+            if !matches!(ending, Ending::Succeeded { .. }) {
+                let state = release(&mut tx, &at, *held, ending).await.map_err(failed(DOING))?;
+                given_back |= state == Some(State::Queued);
+                states.extend(state.map(|state| (held.id, state)));
+            }
+        }
+        let mut acks = Vec::with_capacity(ended.len());
+        for (held, _) in ended {
+            let state = match states.get(&held.id) {
+                Some(state) => Some(*state),
+                None => recorded(&mut tx, &at, *held).await.map_err(failed(DOING))?,
+            };
+            acks.push(state.map_or(Ack::LeaseLost, Ack::Recorded));
+        }
+        tx.commit().await.map_err(failed(DOING))?;
+        if given_back {
+            self.hub.wake(Wake::LookFromStart);
+        }
+        Ok(acks)
+    }
+}
+
+/// All that were done: copied to history, then taken out.
+async fn finish_done(
+    tx: &mut Transaction<'static, Sqlite>,
+    at: &At,
+    ended: &[(Held, Ending)],
+) -> sqlx::Result<HashMap<JobId, State>> {
+    let done: Vec<(Held, Option<&str>)> = ended
+        .iter()
+        .filter_map(|(held, ending)| match ending {
+            Ending::Succeeded { output } => Some((*held, output.as_deref())),
+            _ => None,
+        })
+        .collect();
+    if done.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows: Vec<_> = done
+        .iter()
+        .map(|(held, output)| (held.id.as_uuid().simple().to_string(), held.lease, output))
+        .collect();
+    let rows = super::json_array(&rows);
+    let asked = asked(tx, at.node).await?;
+    let kept = sqlx::query(FINISH.step("keep"))
+        .bind(at.node.0)
+        .bind(&rows)
+        .bind(at.now.as_micros())
+        .execute(&mut **tx)
+        .await?;
+    let drop = |step| sqlx::query(FINISH.step(step)).bind(at.node.0).bind(&rows);
+    if kept.rows_affected() == done.len() as u64 {
+        drop("drop_kept").execute(&mut **tx).await?;
+        let state = |id| if asked.contains(&id) { State::Cancelled } else { State::Succeeded };
+        return Ok(done.iter().map(|(held, _)| (held.id, state(held.id))).collect());
+    }
+    let gone = drop("drop").fetch_all(&mut **tx).await?;
+    let mut states = HashMap::with_capacity(gone.len());
+    for row in &gone {
+        let id = rows::id(row)?;
+        states.insert(id, rows::state(row)?);
+        if row.try_get("orphans_payload")? {
+            drop_payload(tx, id).await?;
+        }
+    }
+    Ok(states)
+}
+
+/// Which running jobs of a node were asked to cancel.
+pub(super) async fn asked(conn: &mut SqliteConnection, node: NodeId) -> sqlx::Result<Vec<JobId>> {
+    let rows = sqlx::query(CANCEL.step("asked")).bind(node.0).fetch_all(conn).await?;
+    rows.iter().map(rows::id).collect()
+}
+
+/// One that was not done; `None` if the lease is lost.
+async fn release(
+    conn: &mut SqliteConnection,
+    at: &At,
+    held: Held,
+    ending: &Ending,
+) -> sqlx::Result<Option<State>> {
+    let error = match ending {
+        Ending::Failed { error, .. } | Ending::Dead { error } => {
+            let error = crate::job::AttemptError { at: at.now, ..error.clone() };
+            Some(serde_json::to_string(&error).expect("our own struct is JSON"))
+        }
+        _ => None,
+    };
+    let (back, run_at, dead_at) = match ending {
+        Ending::Succeeded { .. } => return Ok(None),
+        Ending::Cancelled { why } => {
+            sqlx::query(RELEASE.step("ask_cancel"))
+                .bind(held.id.as_uuid())
+                .bind(at.node.0)
+                .bind(held.lease)
+                .bind(at.now.as_micros())
+                .bind(text::fit(why, text::MAX_ERROR_BYTES))
+                .execute(&mut *conn)
+                .await?;
+            return end_cancelled(conn, at, held, None).await;
+        }
+        Ending::Failed { delay, .. } => (0, Some(at.now.plus((*delay).max(SHORTEST))), None),
+        Ending::Dead { .. } => (0, None, Some(at.now)),
+        Ending::Snoozed { delay } => (1, Some(at.now.plus(*delay)), None),
+        Ending::GivenBack => (1, None, None),
+    };
+    let row = sqlx::query(RELEASE.step("again"))
+        .bind(held.id.as_uuid())
+        .bind(at.node.0)
+        .bind(held.lease)
+        .bind(back)
+        .bind(run_at.map(Timestamp::as_micros))
+        .bind(dead_at.map(Timestamp::as_micros))
+        .bind(&error)
+        .fetch_optional(&mut *conn)
+        .await?;
+    let Some(row) = row else { return end_cancelled(conn, at, held, error).await };
+    let marks = Marks {
+        dead: dead_at.is_some(),
+        running: false,
+        blocked: false,
+        run_at,
+        attempt: row.try_get("attempt")?,
+    };
+    Ok(Some(State::of(&marks, at.now)))
+}
+
+/// A run that was asked to cancel ends in history, however it ended.
+async fn end_cancelled(
+    conn: &mut SqliteConnection,
+    at: &At,
+    held: Held,
+    error: Option<String>,
+) -> sqlx::Result<Option<State>> {
+    // Only this lease's: the guard of the two statements below is node and id.
+    let ours: Option<i64> = sqlx::query_scalar(RELEASE.step("holds"))
+        .bind(held.id.as_uuid())
+        .bind(at.node.0)
+        .bind(held.lease)
+        .fetch_optional(&mut *conn)
+        .await?;
+    if ours.is_none() {
+        return Ok(None);
+    }
+    if let Some(error) = error {
+        sqlx::query(RELEASE.step("note"))
+            .bind(held.id.as_uuid())
+            .bind(at.node.0)
+            .bind(held.lease)
+            .bind(error)
+            .execute(&mut *conn)
+            .await?;
+    }
+    let moved = move_cancelled(conn, Some(held.id.as_uuid()), Some(at.node.0), at.now).await?;
+    Ok((!moved.is_empty()).then_some(State::Cancelled))
+}
+
+/// Moves jobs marked as cancelled to history: one job, or all of a node.
+pub(super) async fn move_cancelled(
+    conn: &mut SqliteConnection,
+    id: Option<Uuid>,
+    node: Option<Uuid>,
+    now: Timestamp,
+) -> sqlx::Result<Vec<JobId>> {
+    sqlx::query(CANCEL.step("keep"))
+        .bind(id)
+        .bind(node)
+        .bind(now.as_micros())
+        .execute(&mut *conn)
+        .await?;
+    let gone = sqlx::query(CANCEL.step("drop")).bind(id).bind(node).fetch_all(&mut *conn).await?;
+    let mut moved = Vec::with_capacity(gone.len());
+    for row in &gone {
+        let id = rows::id(row)?;
+        if row.try_get("orphans_payload")? {
+            drop_payload(conn, id).await?;
+        }
+        moved.push(id);
+    }
+    Ok(moved)
+}
+
+async fn drop_payload(conn: &mut SqliteConnection, id: JobId) -> sqlx::Result<()> {
+    sqlx::query(FINISH.step("drop_payload")).bind(id.as_uuid()).execute(conn).await?;
+    Ok(())
+}
+
+async fn recorded(conn: &mut SqliteConnection, at: &At, held: Held) -> sqlx::Result<Option<State>> {
+    let row = sqlx::query(FINISH.step("recorded"))
+        .bind(held.id.as_uuid())
+        .bind(at.node.0)
+        .bind(held.lease)
+        .fetch_optional(conn)
+        .await?;
+    row.as_ref().map(rows::state).transpose()
+}

@@ -1,0 +1,57 @@
+//! The schema's migrations.
+
+use sqlx::{Row, SqliteConnection};
+
+use super::SqliteStore;
+use super::error::failed;
+use crate::store::migration::{Migration, pending};
+use crate::store::{Result, StoreError};
+
+pub(crate) const KNOWN: [Migration; 1] =
+    [Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") }];
+
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS longshore_migration (
+    version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL,
+    applied_at INTEGER NOT NULL) STRICT";
+const APPLIED: &str = "SELECT version, checksum FROM longshore_migration ORDER BY version";
+const NOTE: &str =
+    "INSERT INTO longshore_migration (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)";
+
+impl SqliteStore {
+    pub(super) async fn migrate_up(&self) -> Result<Vec<u32>> {
+        let doing = "migrate the schema";
+        // The write lock comes first, so of many that start at once one works and the rest find it done.
+        let mut tx = self.begin(doing).await?;
+        sqlx::query(TABLE).execute(&mut *tx).await.map_err(failed(doing))?;
+        let applied = applied(&mut tx).await.map_err(failed(doing))?;
+        let todo = pending(&KNOWN, &applied)?;
+        for migration in todo {
+            sqlx::raw_sql(migration.sql).execute(&mut *tx).await.map_err(failed(doing))?;
+            sqlx::query(NOTE)
+                .bind(migration.version)
+                .bind(migration.name)
+                .bind(migration.checksum())
+                .bind(self.clock.now().as_micros())
+                .execute(&mut *tx)
+                .await
+                .map_err(failed(doing))?;
+        }
+        tx.commit().await.map_err(failed(doing))?;
+        Ok(todo.iter().map(|migration| migration.version).collect())
+    }
+
+    pub(super) async fn version(&self) -> Result<u32> {
+        let doing = "read the schema's version";
+        let mut conn = self.read(doing).await?;
+        match applied(&mut conn).await.map_err(failed(doing)) {
+            Ok(applied) => Ok(applied.last().map_or(0, |(version, _)| *version)),
+            Err(StoreError::Schema { found, .. }) => Ok(found),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+async fn applied(conn: &mut SqliteConnection) -> sqlx::Result<Vec<(u32, String)>> {
+    let rows = sqlx::query(APPLIED).fetch_all(conn).await?;
+    rows.iter().map(|row| Ok((row.try_get("version")?, row.try_get("checksum")?))).collect()
+}

@@ -1,0 +1,173 @@
+//! SQLite: a file in the same process.
+//!
+//! One connection writes; every writing transaction takes the lock at its start. A few connections
+//! read, in short transactions of their own. Twin of `postgres/`: same file names, same words.
+
+#[cfg(feature = "bench")]
+mod bench;
+mod claim;
+mod connect;
+mod edit;
+mod enqueue;
+mod error;
+mod finish;
+mod migrate;
+mod node;
+mod read;
+mod relaxed;
+mod rows;
+mod sql;
+mod tx;
+mod wake;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::tx::Inner;
+use super::*;
+pub(crate) use migrate::KNOWN as MIGRATIONS;
+pub(crate) use tx::SqliteConn;
+
+/// Jobs in one SQLite file.
+pub(crate) struct SqliteStore {
+    writer: connect::Pool,
+    readers: connect::Pool,
+    /// `None`: in memory.
+    file: Option<PathBuf>,
+    durability: Durability,
+    clock: Clock,
+    busy_for: Duration,
+    hub: WakeHub,
+}
+
+impl sealed::Sealed for SqliteStore {}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn migrate(&self) -> Result<Vec<u32>> {
+        self.migrate_up().await
+    }
+
+    async fn schema_version(&self) -> Result<u32> {
+        self.version().await
+    }
+
+    async fn enqueue(&self, jobs: &[NewJob], repeat: Repeat) -> Result<Vec<Enqueued>> {
+        self.add(jobs, repeat).await
+    }
+
+    async fn enqueue_in(&self, conn: Conn<'_>, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
+        match conn.0 {
+            Inner::Sqlite(conn) => self.add_in(conn.0, jobs).await,
+            #[cfg(feature = "postgres")]
+            _ => Err(StoreError::config(
+                "the transaction is of another database than this store, which is SQLite",
+            )),
+        }
+    }
+
+    async fn claim(&self, claim: &Claim<'_>) -> Result<Claimed> {
+        self.take(claim).await
+    }
+
+    async fn recall(&self, node: NodeId, no: i64) -> Result<Vec<ClaimedJob>> {
+        self.held(node, no).await
+    }
+
+    async fn finish(&self, node: NodeId, ended: &[(Held, Ending)]) -> Result<Vec<Ack>> {
+        self.end(node, ended).await
+    }
+
+    async fn cancel(&self, id: JobId, cancel: &AskCancel) -> Result<State> {
+        self.ask_cancel(id, cancel).await
+    }
+
+    async fn cancels(&self, node: NodeId) -> Result<Vec<JobId>> {
+        self.asked(node).await
+    }
+
+    async fn retry(&self, id: JobId, attempts: u32) -> Result<()> {
+        self.again(id, attempts).await
+    }
+
+    async fn get(&self, id: JobId) -> Result<Option<JobRow>> {
+        self.one(id).await
+    }
+
+    async fn list(&self, query: &ListQuery) -> Result<Page> {
+        self.page(query).await
+    }
+
+    async fn join(&self, node: &NewNode) -> Result<()> {
+        self.add_node(node).await
+    }
+
+    async fn beat(&self, beat: &Beat) -> Result<Pulse> {
+        self.renew(beat).await
+    }
+
+    async fn leave(&self, node: NodeId) -> Result<()> {
+        self.remove_node(node).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<NodeRow>> {
+        self.all_nodes().await
+    }
+
+    async fn rescue(&self) -> Result<Rescued> {
+        self.rescue_lost().await
+    }
+
+    async fn sweep(&self, lead: Lead) -> Result<Rescued> {
+        self.forget_lost(lead).await
+    }
+
+    async fn lead(&self, node: NodeId, for_: Duration) -> Result<Option<Term>> {
+        self.take_lead(node, for_).await
+    }
+
+    async fn resign(&self, lead: Lead) -> Result<()> {
+        self.give_up_lead(lead).await
+    }
+
+    async fn make_partitions(&self, _lead: Lead, _days: u32) -> Result<()> {
+        Ok(())
+    }
+
+    fn wakes(&self) -> &WakeHub {
+        &self.hub
+    }
+
+    async fn listen(&self) {
+        self.hear_others().await;
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    async fn now(&self) -> Result<Timestamp> {
+        Ok(self.clock.now())
+    }
+
+    fn backend(&self) -> &'static str {
+        "sqlite"
+    }
+
+    async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+
+    #[cfg(feature = "bench")]
+    fn meter(&self) -> &dyn crate::bench::Meter {
+        self
+    }
+}
+
+/// A list as JSON, for `json_each`.
+fn json_array<T: serde::Serialize>(items: &[T]) -> String {
+    serde_json::to_string(items).expect("lists of texts and numbers are JSON")
+}

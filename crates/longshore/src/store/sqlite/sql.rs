@@ -1,0 +1,41 @@
+//! The statements: each file holds one or several, every one under its `-- step: name`.
+
+use std::sync::LazyLock;
+
+/// The statements of one file.
+pub(super) struct Steps(Vec<(&'static str, &'static str)>);
+
+impl Steps {
+    pub fn parse(file: &'static str) -> Steps {
+        let steps = file.split("-- step: ").skip(1);
+        Steps(steps.map(|step| step.split_once('\n').expect("a step has a body")).collect())
+    }
+
+    /// The statement of this name.
+    pub fn step(&self, name: &str) -> &'static str {
+        let found = self.0.iter().find(|(step, _)| *step == name);
+        found.expect("every step that is asked for is in its file; a test walks them").1
+    }
+}
+
+macro_rules! steps {
+    ($($name:ident = $file:literal;)*) => {
+        $(pub(super) static $name: LazyLock<Steps> =
+            LazyLock::new(|| Steps::parse(include_str!($file)));)*
+    };
+}
+
+steps! {
+    CANCEL = "cancel.sql";
+    CLAIM = "claim.sql";
+    ENQUEUE = "enqueue.sql";
+    FINISH = "finish.sql";
+    LEADER = "leader.sql";
+    LIST = "list.sql";
+    NODE = "node.sql";
+    RELEASE = "release.sql";
+    RESCUE = "rescue.sql";
+    RETRY = "retry.sql";
+}
+
+pub(super) const GET: &str = include_str!("get.sql");

@@ -1,0 +1,72 @@
+//! Hearing the commits of other processes on the same file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::SqliteStore;
+use crate::store::Wake;
+
+/// How often we look whether anything was committed.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// A file's time moves in ticks of a few milliseconds: one so young may hide a later commit.
+const YOUNG: Duration = Duration::from_millis(20);
+/// After an error.
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl SqliteStore {
+    pub(super) async fn hear_others(&self) {
+        let Some(file) = &self.file else { return std::future::pending().await };
+        let mut log = Log::of(file);
+        let mut seen = None;
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            if !log.may_have_grown() {
+                continue;
+            }
+            // Somebody did; whether it was another process is asked on the writer, where the answer
+            // changes with the commits of others only.
+            let version: sqlx::Result<i64> =
+                sqlx::query_scalar("PRAGMA data_version").fetch_one(&self.writer).await;
+            match version {
+                Ok(version) => {
+                    if seen.is_some_and(|seen| seen != version) {
+                        self.hub.wake(Wake::Look);
+                        self.hub.wake(Wake::Cancels);
+                    }
+                    seen = Some(version);
+                }
+                Err(_) if self.writer.is_closed() => return std::future::pending().await,
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    }
+}
+
+/// The write-ahead log, which every commit writes to. Its size and time are asked of the file system,
+/// a hundred times cheaper than a statement through the driver.
+///
+/// Never opened: when a process closes any descriptor of a database's files, the system drops all
+/// the locks that SQLite holds on that file in this process, and two writers meet.
+struct Log {
+    path: PathBuf,
+    last: Option<(SystemTime, u64)>,
+}
+
+impl Log {
+    fn of(database: &Path) -> Log {
+        let mut path = database.as_os_str().to_owned();
+        path.push("-wal");
+        Log { path: path.into(), last: None }
+    }
+
+    /// Whether it may have been written to since the last look; yes, if that cannot be told.
+    fn may_have_grown(&mut self) -> bool {
+        let now = fs::metadata(&self.path).ok();
+        let now = now.and_then(|log| Some((log.modified().ok()?, log.len())));
+        let same = now.is_some() && now == self.last;
+        let young = now.is_none_or(|(time, _)| time.elapsed().is_ok_and(|age| age < YOUNG));
+        self.last = now;
+        !same || young
+    }
+}

@@ -1,0 +1,118 @@
+//! The chores that keep a database in order. Rescue is everybody's; the rest is the leader's.
+//!
+//! Each chore is one call of the store, bounded and repeatable, and names the leader's term.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use crate::engine::within;
+use crate::store::{Lead, NodeId, Rescued, Result, Store};
+use crate::worker::patience::Patience;
+use crate::worker::{Beating, CALL_LIMIT};
+
+/// The leader looks for what a rescue cannot see this often.
+const SWEEP_EVERY: Duration = Duration::from_secs(600);
+/// And makes history's partitions ahead this often, for so many days.
+const PARTITIONS_EVERY: Duration = Duration::from_secs(3_600);
+const PARTITIONS_AHEAD: u32 = 7;
+
+/// One node's part in upkeep.
+pub(crate) struct Upkeep {
+    pub store: Arc<dyn Store>,
+    pub node: NodeId,
+    pub lease_for: Duration,
+    pub beating: watch::Receiver<Beating>,
+}
+
+/// When which chore is due next.
+struct Due {
+    sweep: Instant,
+    partitions: Instant,
+}
+
+impl Upkeep {
+    /// Goes round until told to end, or the node is lost; then gives up the lead.
+    pub async fn run(mut self, mut end: watch::Receiver<bool>) {
+        let mut patience = Patience::new("upkeep");
+        let now = Instant::now();
+        let mut due = Due { sweep: now + SWEEP_EVERY, partitions: now };
+        let mut lead = None;
+        // A third of the lease: a leader may miss two renewals.
+        let every = self.lease_for / 3;
+        while !*end.borrow_and_update() && !self.beating.borrow_and_update().lost {
+            let next = match self.round(&mut lead, &mut due).await {
+                Ok(()) => {
+                    patience.worked();
+                    Instant::now() + every.mul_f64(0.9 + fastrand::f64() / 5.0)
+                }
+                Err(error) => patience.failed(&error),
+            };
+            tokio::select! {
+                () = tokio::time::sleep_until(next.into()) => {}
+                _ = end.changed() => {}
+            }
+        }
+        if let Some(lead) = lead {
+            // Nobody then has to wait for the term to run out.
+            let _ = within(CALL_LIMIT.min(self.lease_for), "resign", self.store.resign(lead)).await;
+        }
+    }
+
+    async fn round(&mut self, lead: &mut Option<Lead>, due: &mut Due) -> Result<()> {
+        let quiet_until = self.beating.borrow().quiet_until;
+        if quiet_until.is_some_and(|until| Instant::now() < until) {
+            return Ok(());
+        }
+        let node = self.node;
+        let term = within(CALL_LIMIT, "lead", self.store.lead(node, self.lease_for)).await;
+        let now_leads = term?.map(|term| Lead { node, term });
+        if now_leads.map(|lead| lead.term) != lead.map(|lead| lead.term) {
+            tracing::info!(%node, term = now_leads.map(|lead| lead.term), "the lead changed");
+        }
+        *lead = now_leads;
+        self.rescue().await?;
+        let Some(lead) = *lead else { return Ok(()) };
+        let now = Instant::now();
+        if now >= due.partitions {
+            within(
+                CALL_LIMIT,
+                "make history's partitions",
+                self.store.make_partitions(lead, PARTITIONS_AHEAD),
+            )
+            .await?;
+            due.partitions = now + PARTITIONS_EVERY;
+        }
+        if now >= due.sweep {
+            let swept = within(CALL_LIMIT, "sweep", self.store.sweep(lead)).await?;
+            tell(&swept);
+            due.sweep = now + SWEEP_EVERY;
+        }
+        Ok(())
+    }
+
+    /// Repeats at once while there may be more.
+    async fn rescue(&self) -> Result<()> {
+        loop {
+            let rescued = within(CALL_LIMIT, "rescue", self.store.rescue()).await?;
+            if rescued == Rescued::default() {
+                return Ok(());
+            }
+            tell(&rescued);
+        }
+    }
+}
+
+fn tell(rescued: &Rescued) {
+    if *rescued != Rescued::default() {
+        let Rescued { nodes, queued, dead, cancelled } = rescued;
+        tracing::warn!(
+            nodes = nodes.len(),
+            queued = queued.len(),
+            dead = dead.len(),
+            cancelled = cancelled.len(),
+            "rescued the jobs of lost nodes"
+        );
+    }
+}

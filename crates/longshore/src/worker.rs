@@ -1,0 +1,303 @@
+//! Claims jobs, runs them, writes how they ended.
+
+mod claimer;
+mod config;
+mod endings;
+mod heartbeat;
+mod ledger;
+mod marks;
+mod node;
+pub(crate) mod patience;
+mod registry;
+mod run;
+mod runs;
+mod slots;
+mod verdict;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::client::Client;
+use crate::engine::within;
+use crate::job::IntoOutcome;
+use crate::observe::{Gauges, Health};
+use crate::store::{NewNode, NodeId, Result, StoreError};
+use crate::upkeep;
+pub use config::WorkerConfig;
+pub(crate) use heartbeat::Beating;
+use heartbeat::Heartbeat;
+use node::{Inputs, Node, Over};
+use patience::Patience;
+use registry::{Handler, Registry};
+pub use run::{Run, StopReason};
+use runs::Runs;
+use slots::Slots;
+
+/// No call of the store is waited for longer; its connection is dropped then.
+pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(30);
+
+/// How long each farewell of a stopping node may take. Without them the others find out when the
+/// lease runs out; a process manager that waits may not.
+const PARTING: Duration = Duration::from_secs(2);
+
+/// What the application asked of a running worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Serve,
+    Stop,
+    Force,
+}
+
+/// Serves queues with handlers. Built up, then started.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), longshore::StoreError> {
+/// use longshore::{Client, Run, Worker};
+/// let client = Client::open("sqlite:jobs.db").await?;
+/// client.migrate().await?;
+/// let worker = Worker::new(client)
+///     .queue("default", 10)
+///     .handle("send_receipt", |run: Run| async move { println!("{}", run.payload()) })
+///     .start()?;
+/// worker.stop().await;
+/// # Ok(()) }
+/// ```
+#[must_use = "a worker serves nothing until it is started"]
+pub struct Worker {
+    client: Client,
+    config: WorkerConfig,
+    queues: Vec<(String, u32)>,
+    registry: Registry,
+}
+
+impl Worker {
+    /// A worker on this client's database, with the default settings, no queue and no handler.
+    pub fn new(client: Client) -> Worker {
+        let (config, registry) = (WorkerConfig::default(), Registry::default());
+        Worker { client, config, queues: Vec::new(), registry }
+    }
+
+    /// Its settings.
+    pub fn config(mut self, config: WorkerConfig) -> Worker {
+        self.config = config;
+        self
+    }
+
+    /// Serves a queue, with room for so many running jobs on this node, 1 to 10,000. Said twice, the
+    /// last counts.
+    pub fn queue(mut self, queue: impl Into<String>, slots: u32) -> Worker {
+        let queue = queue.into();
+        self.queues.retain(|(name, _)| *name != queue);
+        self.queues.push((queue, slots));
+        self
+    }
+
+    /// Runs jobs of this kind with an async function. It must not block its thread; see
+    /// [`Worker::handle_blocking`]. Jobs of kinds without a handler are left for others. Said twice,
+    /// the last counts.
+    pub fn handle<F, A>(mut self, kind: impl Into<String>, handler: F) -> Worker
+    where
+        F: Fn(Run) -> A + Send + Sync + 'static,
+        A: Future<Output: IntoOutcome> + Send + 'static,
+    {
+        self.registry.add(kind.into(), Handler::from_async(handler));
+        self
+    }
+
+    /// Runs jobs of this kind with a function that may block: each on a thread of its own. When its
+    /// time is over the slot is free again, but the thread only when the function returns.
+    pub fn handle_blocking<F, O>(mut self, kind: impl Into<String>, handler: F) -> Worker
+    where
+        F: Fn(Run) -> O + Send + Sync + 'static,
+        O: IntoOutcome,
+    {
+        self.registry.add(kind.into(), Handler::from_blocking(handler));
+        self
+    }
+
+    /// Starts serving; handlers run on the current tokio runtime. The database may be away: the
+    /// worker waits for it. Fails only for settings that cannot work, all of them named.
+    pub fn start(self) -> Result<Working> {
+        self.config.check(&self.queues)?;
+        if self.registry.kinds().is_empty() {
+            return Err(StoreError::config("no kind has a handler; add one with `handle`"));
+        }
+        let on = Handle::try_current()
+            .map_err(|_| StoreError::config("start the worker inside a tokio runtime"))?;
+        let gauges = Gauges::default();
+        gauges.not_ready("joining");
+        let (ask, asked) = watch::channel(Asked::Serve);
+        let client = self.client.clone();
+        let process = Process { worker: self, on, gauges: gauges.clone(), asked };
+        let task = client.engine().spawn(process.run());
+        Ok(Working { task, ask, gauges })
+    }
+
+    /// Starts serving and goes on until `stop` is ready and the running jobs have drained.
+    pub async fn run_until(self, stop: impl Future<Output = ()>) -> Result<()> {
+        let working = self.start()?;
+        stop.await;
+        working.stop().await;
+        Ok(())
+    }
+}
+
+/// A worker that serves. Dropped without a stop, it goes on until the process ends.
+#[derive(Debug)]
+pub struct Working {
+    task: JoinHandle<()>,
+    ask: watch::Sender<Asked>,
+    gauges: Gauges,
+}
+
+impl Working {
+    /// How it is.
+    pub fn health(&self) -> Health {
+        self.gauges.health()
+    }
+
+    /// Asks it to stop: it claims nothing more, lets running jobs go on for `drain_for`, tells their
+    /// handlers to stop, and gives back what is left. Returns at once; see [`Working::stopped`].
+    pub fn ask_stop(&self) {
+        self.ask.send_if_modified(|asked| {
+            let first = *asked == Asked::Serve;
+            if first {
+                *asked = Asked::Stop;
+            }
+            first
+        });
+    }
+
+    /// Asks it to stop without waiting for running jobs: they are given back at once.
+    pub fn force_stop(&self) {
+        self.ask.send_replace(Asked::Force);
+    }
+
+    /// Waits until it has stopped.
+    pub async fn stopped(&mut self) {
+        if let Err(error) = (&mut self.task).await
+            && error.is_panic()
+        {
+            std::panic::resume_unwind(error.into_panic());
+        }
+    }
+
+    /// Asks it to stop and waits until it has.
+    pub async fn stop(mut self) {
+        self.ask_stop();
+        self.stopped().await;
+    }
+}
+
+/// One process, through all its incarnations.
+struct Process {
+    worker: Worker,
+    on: Handle,
+    gauges: Gauges,
+    asked: watch::Receiver<Asked>,
+}
+
+impl Process {
+    async fn run(mut self) {
+        let store = Arc::clone(self.worker.client.store());
+        let listening = self.worker.client.engine().spawn(async move { store.listen().await });
+        while let Some((id, joined)) = self.join().await {
+            if self.serve(id, joined).await == Over::Stopped {
+                break;
+            }
+        }
+        listening.abort();
+    }
+
+    /// Adds a fresh node's row, however long that takes; `None` if asked to stop before.
+    async fn join(&mut self) -> Option<(NodeId, Instant)> {
+        let mut patience = Patience::new("join as a node");
+        loop {
+            if *self.asked.borrow_and_update() != Asked::Serve {
+                return None;
+            }
+            let node = NewNode {
+                id: NodeId::new(),
+                name: self.worker.config.name.clone(),
+                version: self.worker.config.version.clone(),
+                queues: self.worker.queues.clone(),
+                kinds: self.worker.registry.kinds(),
+                lease_for: self.worker.config.lease_for,
+            };
+            let sent = Instant::now();
+            let store = self.worker.client.store();
+            match within(CALL_LIMIT, "join as a node", store.join(&node)).await {
+                Ok(()) => {
+                    tracing::info!(node = %node.id, name = node.name, "joined");
+                    return Some((node.id, sent));
+                }
+                Err(error) => {
+                    self.gauges.not_ready(error.to_string());
+                    let again_at = patience.failed(&error);
+                    tokio::select! {
+                        () = tokio::time::sleep_until(again_at.into()) => {}
+                        () = node::changed(&mut self.asked) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// One incarnation.
+    async fn serve(&mut self, id: NodeId, joined: Instant) -> Over {
+        let Worker { client, config, queues, registry } = &self.worker;
+        let (runs, ends) = Runs::new(self.on.clone(), client.clone(), registry.clone(), id);
+        let claimer = claimer::Claimer::new(id, registry.kinds().into(), config.poll_every);
+        let parts = (Slots::new(queues), runs, claimer);
+        let mut node = Node::new(client.clone(), config.clone(), id, parts, self.gauges.clone());
+
+        let first = Beating { sent: joined, lost: false, quiet_until: None };
+        let (tell, beating) = watch::channel(first);
+        let heartbeat = Heartbeat {
+            store: Arc::clone(client.store()),
+            node: id,
+            lease_for: config.lease_for,
+            every: config.heartbeat_every,
+            over: node.ledger.over(),
+        };
+        client.engine().spawn(heartbeat.run(tell));
+        let (end_upkeep, upkeep_ends) = watch::channel(false);
+        let upkeep = config.upkeep.then(|| {
+            let upkeep = upkeep::Upkeep {
+                store: Arc::clone(client.store()),
+                node: id,
+                lease_for: config.lease_for,
+                beating: beating.clone(),
+            };
+            client.engine().spawn(upkeep.run(upkeep_ends))
+        });
+
+        let woken = client.store().wakes().subscribe();
+        let inputs = Inputs { ends, beating, asked: self.asked.clone(), woken };
+        let over = node.serve(inputs).await;
+        end_upkeep.send_replace(true);
+        if over == Over::Stopped {
+            if let Some(upkeep) = upkeep {
+                // It gives up the lead if it has it. A call of it that hangs ends by itself.
+                let _ = tokio::time::timeout(PARTING, upkeep).await;
+            }
+            let leave = within(PARTING, "leave", client.store().leave(id));
+            match leave.await {
+                Ok(()) => tracing::info!(node = %id, "left"),
+                Err(error) => tracing::warn!(node = %id, "could not leave: {error}"),
+            }
+        }
+        over
+    }
+}
+
+impl std::fmt::Debug for Gauges {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.health().fmt(f)
+    }
+}

@@ -1,0 +1,219 @@
+//! The claim funnel: one claim at a time for all queues of the node.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinHandle;
+
+use super::CALL_LIMIT;
+use super::marks::Marks;
+use super::node::{Batch, answer};
+use super::patience::Patience;
+use super::slots::Slots;
+use crate::client::Client;
+use crate::engine::within;
+use crate::store::{Claim, Claimed, ClaimedJob, NodeId, QueueAsk, Result};
+
+/// A commit that shared its wake-up with an earlier one is found this long after it.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(60);
+
+/// What came back.
+pub(super) enum Looked {
+    Claim(Result<Claimed>),
+    Recall(Result<Vec<ClaimedJob>>),
+}
+
+/// A claim under way, or one whose reply was lost.
+struct Sent {
+    asks: Vec<QueueAsk>,
+    from_start: bool,
+    because_woken: bool,
+    at: Instant,
+}
+
+pub(super) struct Claimer {
+    node: NodeId,
+    kinds: Arc<[String]>,
+    poll_every: Duration,
+    no: i64,
+    marks: Marks,
+    sent: Option<Sent>,
+    call: Option<JoinHandle<Looked>>,
+    /// The reply of `sent` was lost: ask for it before anything else.
+    recall: bool,
+    /// A hint that came while a claim was under way, which may have looked before it.
+    woken_meanwhile: bool,
+    woken: bool,
+    from_start: bool,
+    poll_at: Instant,
+    again_at: Option<Instant>,
+    not_before: Option<Instant>,
+    patience: Patience,
+    lost: bool,
+}
+
+impl Claimer {
+    pub fn new(node: NodeId, kinds: Arc<[String]>, poll_every: Duration) -> Claimer {
+        Claimer {
+            node,
+            kinds,
+            poll_every,
+            no: 0,
+            marks: Marks::new(),
+            sent: None,
+            call: None,
+            recall: false,
+            woken_meanwhile: false,
+            woken: false,
+            from_start: true,
+            poll_at: Instant::now(),
+            again_at: None,
+            not_before: None,
+            patience: Patience::new("claim jobs"),
+            lost: false,
+        }
+    }
+
+    /// There may be new jobs; `from_start`: below the marks, too.
+    pub fn woken(&mut self, slots: &mut Slots, from_start: bool) {
+        self.woken = true;
+        self.from_start |= from_start;
+        self.woken_meanwhile = self.call.is_some();
+        slots.all_may_have_more();
+    }
+
+    /// The poll, and the second look after a hint.
+    pub fn mind_the_time(&mut self, slots: &mut Slots, now: Instant) {
+        let again = self.again_at.is_some_and(|at| now >= at);
+        if again {
+            self.again_at = None;
+        }
+        if now >= self.poll_at {
+            // The idle poll is the look for stragglers.
+            self.from_start |= self.marks.start_is_due(now);
+            self.poll_at = now + self.poll_every;
+        } else if !again {
+            return;
+        }
+        slots.all_may_have_more();
+    }
+
+    /// Claims what fits, unless a claim is under way.
+    pub fn claim(&mut self, client: &Client, slots: &mut Slots, now: Instant) {
+        if self.call.is_some() || self.not_before.is_some_and(|at| now < at) {
+            return;
+        }
+        if self.recall {
+            return self.ask_again(client);
+        }
+        let asks = slots.asks();
+        if asks.is_empty() {
+            return;
+        }
+        let from_start = std::mem::take(&mut self.from_start);
+        if from_start {
+            self.marks.reset();
+        }
+        let asks: Vec<QueueAsk> = asks
+            .into_iter()
+            .map(|(queue, limit)| QueueAsk { marks: self.marks.of(&queue), queue, limit })
+            .collect();
+        self.no += 1;
+        self.poll_at = now + self.poll_every;
+        let because_woken = std::mem::take(&mut self.woken);
+        self.sent = Some(Sent { asks: asks.clone(), from_start, because_woken, at: now });
+        let (store, kinds) = (Arc::clone(client.store()), Arc::clone(&self.kinds));
+        let (node, no) = (self.node, self.no);
+        self.call = Some(client.engine().spawn(async move {
+            let claim = Claim { node, no, queues: &asks, kinds: &kinds };
+            Looked::Claim(within(CALL_LIMIT, "claim jobs", store.claim(&claim)).await)
+        }));
+    }
+
+    fn ask_again(&mut self, client: &Client) {
+        let (store, node, no) = (Arc::clone(client.store()), self.node, self.no);
+        self.call = Some(client.engine().spawn(async move {
+            Looked::Recall(within(CALL_LIMIT, "ask for a lost claim", store.recall(node, no)).await)
+        }));
+    }
+
+    /// Waits for the claim under way; for ever if there is none.
+    pub async fn looked(&mut self) -> Looked {
+        answer(&mut self.call).await
+    }
+
+    /// Learns from an answer and hands over the jobs, if the answer is one.
+    pub fn take_in(&mut self, looked: Looked, slots: &mut Slots) -> Option<Batch> {
+        let batch = match looked {
+            Looked::Claim(Ok(claimed)) => {
+                let jobs = self.learn(claimed, slots);
+                (!jobs.is_empty()).then_some((self.no, jobs))
+            }
+            Looked::Recall(Ok(jobs)) => {
+                let (no, count) = (self.no, jobs.len());
+                tracing::info!(no, jobs = count, "a claim whose reply was lost is settled");
+                self.from_start = true;
+                slots.all_may_have_more();
+                // Even without jobs: the store may have made a note of it.
+                Some((no, jobs))
+            }
+            Looked::Claim(Err(error)) | Looked::Recall(Err(error)) => {
+                // It may have been carried out, so its number is asked for first.
+                self.recall = true;
+                self.not_before = Some(self.patience.failed(&error));
+                return None;
+            }
+        };
+        self.recall = false;
+        self.not_before = None;
+        self.patience.worked();
+        if std::mem::take(&mut self.woken_meanwhile) {
+            slots.all_may_have_more();
+        }
+        batch
+    }
+
+    fn learn(&mut self, claimed: Claimed, slots: &mut Slots) -> Vec<ClaimedJob> {
+        let Some(sent) = self.sent.take() else { return claimed.jobs };
+        self.lost |= !claimed.live;
+        let took = sent.at.elapsed();
+        slots.claim_took(took);
+        if sent.from_start {
+            self.marks.looked_from_start(Instant::now(), took);
+        }
+        self.marks.learn(&sent.asks, &claimed);
+        let missed = claimed.picked > claimed.jobs.len();
+        let mut short = false;
+        for ask in &sent.asks {
+            let got = claimed.jobs.iter().filter(|job| job.queue == ask.queue).count();
+            let more = missed || got >= ask.limit as usize;
+            short |= !more;
+            slots.looked(&ask.queue, more);
+        }
+        if short && sent.because_woken {
+            self.again_at = Some(Instant::now() + LOOK_AGAIN_AFTER);
+        }
+        claimed.jobs
+    }
+
+    /// Whether a claim is under way.
+    pub fn is_busy(&self) -> bool {
+        self.call.is_some()
+    }
+
+    /// Whether a claim said that this node is lost.
+    pub fn found_lost(&self) -> bool {
+        self.lost
+    }
+
+    pub fn down_since(&self) -> Option<Instant> {
+        self.patience.down_since()
+    }
+
+    pub fn next_timer(&self) -> Option<Instant> {
+        if self.call.is_some() {
+            return None;
+        }
+        [Some(self.poll_at), self.again_at, self.not_before].into_iter().flatten().min()
+    }
+}

@@ -1,0 +1,153 @@
+//! Results on their way into the database: kept until they are written, or the lease is lost.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use super::patience::Patience;
+use super::slots::BATCH;
+use super::verdict::unstorable;
+use crate::store::{Ack, ClaimedJob, Ending, Held, NodeId, StoreError};
+
+/// With so many unwritten results a node claims nothing more.
+const TOO_MANY: usize = 2 * BATCH as usize;
+/// Bytes of one statement: outputs may be large.
+const MAX_BYTES: usize = 4 << 20;
+
+/// The finish funnel: what has gathered is sent the moment the connection is free.
+pub(super) struct Endings {
+    waiting: VecDeque<Unwritten>,
+    under_way: Vec<Unwritten>,
+    not_before: Option<Instant>,
+    patience: Patience,
+    /// How many to send at once; few after an error of a statement, until the bad one is found.
+    at_once: usize,
+}
+
+/// One result.
+pub(super) struct Unwritten {
+    pub job: ClaimedJob,
+    pub ending: Ending,
+    /// It failed alone before, and says so now instead.
+    replaced: bool,
+}
+
+impl Unwritten {
+    fn held(&self) -> Held {
+        Held { id: self.job.id, lease: self.job.lease }
+    }
+
+    fn size_bytes(&self) -> usize {
+        match &self.ending {
+            Ending::Succeeded { output } => 100 + output.as_ref().map_or(0, |text| text.len()),
+            Ending::Failed { error, .. } | Ending::Dead { error } => 200 + error.message.len(),
+            Ending::Snoozed { .. } | Ending::GivenBack | Ending::Cancelled { .. } => 100,
+        }
+    }
+}
+
+impl Endings {
+    pub fn new() -> Endings {
+        Endings {
+            waiting: VecDeque::new(),
+            under_way: Vec::new(),
+            not_before: None,
+            patience: Patience::new("write how jobs ended"),
+            at_once: BATCH as usize,
+        }
+    }
+
+    pub fn add(&mut self, job: ClaimedJob, ending: Ending) {
+        self.waiting.push_back(Unwritten { job, ending, replaced: false });
+    }
+
+    pub fn len(&self) -> usize {
+        self.waiting.len() + self.under_way.len()
+    }
+
+    /// Whether claiming should wait until more of them are written.
+    pub fn too_many(&self) -> bool {
+        self.len() >= TOO_MANY
+    }
+
+    /// When to try again after an error.
+    pub fn not_before(&self) -> Option<Instant> {
+        self.not_before.filter(|_| self.under_way.is_empty() && !self.waiting.is_empty())
+    }
+
+    /// Tries again at once.
+    pub fn hurry(&mut self) {
+        self.not_before = None;
+    }
+
+    /// What to write next; nothing while a write is under way or waits to be tried again.
+    pub fn next_batch(&mut self, now: Instant) -> Option<Vec<(Held, Ending)>> {
+        let ready = self.under_way.is_empty() && self.not_before.is_none_or(|at| now >= at);
+        if !ready || self.waiting.is_empty() {
+            return None;
+        }
+        let mut bytes = 0;
+        while self.under_way.len() < self.at_once {
+            let Some(next) = self.waiting.front() else { break };
+            bytes += next.size_bytes();
+            if bytes > MAX_BYTES && !self.under_way.is_empty() {
+                break;
+            }
+            self.under_way.extend(self.waiting.pop_front());
+        }
+        Some(self.under_way.iter().map(|one| (one.held(), one.ending.clone())).collect())
+    }
+
+    /// The answer to the batch; what was acknowledged, each with its job.
+    pub fn answered(
+        &mut self,
+        node: NodeId,
+        answer: Result<Vec<Ack>, StoreError>,
+    ) -> Vec<(ClaimedJob, Ack)> {
+        let batch = std::mem::take(&mut self.under_way);
+        match answer {
+            Ok(acks) => {
+                self.patience.worked();
+                self.not_before = None;
+                self.at_once = BATCH as usize;
+                batch.into_iter().map(|one| one.job).zip(acks).collect()
+            }
+            Err(error) => {
+                self.not_before = Some(self.patience.failed(&error));
+                if !error.is_unavailable() {
+                    self.suspect(node, batch, &error);
+                } else {
+                    self.put_back(batch);
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    fn put_back(&mut self, batch: Vec<Unwritten>) {
+        batch.into_iter().rev().for_each(|one| self.waiting.push_front(one));
+    }
+
+    /// The statement itself failed, so one of them is bad: halve until it is alone, then write of it
+    /// that its result could not be stored.
+    fn suspect(&mut self, node: NodeId, mut batch: Vec<Unwritten>, error: &StoreError) {
+        self.not_before = None;
+        if batch.len() > 1 {
+            self.at_once = batch.len() / 2;
+        } else if let Some(one) = batch.first_mut() {
+            tracing::error!(job = %one.job.id, "could not store a result: {error}");
+            if one.replaced {
+                // Even that cannot be stored, so it is the database; wait for it.
+                self.not_before = Some(self.patience.failed(error));
+            } else {
+                one.ending = unstorable(&one.job, node, &error.to_string());
+                one.replaced = true;
+            }
+        }
+        self.put_back(batch);
+    }
+
+    /// Since when nothing can be written.
+    pub fn down_since(&self) -> Option<Instant> {
+        self.patience.down_since()
+    }
+}

@@ -1,0 +1,466 @@
+//! One incarnation of a node: claims what fits, runs it, writes how it ended, until it is stopped or
+//! finds itself lost. This file decides when; its neighbours know how.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::claimer::{Claimer, Looked};
+use super::config::WorkerConfig;
+use super::endings::Endings;
+use super::heartbeat::Beating;
+use super::ledger::Ledger;
+use super::patience::Patience;
+use super::run::{Ended, StopReason};
+use super::runs::{Runs, Settled};
+use super::slots::Slots;
+use super::verdict::{timed_out, verdict};
+use super::{Asked, CALL_LIMIT};
+use crate::client::Client;
+use crate::engine::within;
+use crate::job::{JobId, State};
+use crate::observe::{Gauges, Load};
+use crate::store::{Ack, ClaimedJob, Ending, NodeId, Result, Woken};
+
+/// How often a node that runs something asks whether a cancel came.
+const CANCELS_EVERY: Duration = Duration::from_millis(500);
+/// A hint to look for cancels is not followed more often than this.
+const CANCELS_APART: Duration = Duration::from_millis(20);
+/// How long handlers that were told to stop have before they are cut off.
+const KILL_AFTER: Duration = Duration::from_secs(2);
+/// How long a stopping node tries to write its last results.
+const FLUSH_FOR: Duration = Duration::from_secs(3);
+/// A result waits this long in vain before the node says that it is not well.
+const UNWELL_AFTER: Duration = Duration::from_secs(30);
+
+/// Why an incarnation is over.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    Stopped,
+    Lost,
+}
+
+/// How far a stop is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// Everything runs.
+    Serving,
+    /// No more claims; handlers may go on until then.
+    Draining { until: Instant },
+    /// Handlers were told to stop; they are cut off then.
+    Stopping { kill_at: Instant },
+    /// Nothing runs any more; last results may be written until then.
+    Flushing { until: Instant },
+}
+
+pub(super) struct Node {
+    pub client: Client,
+    pub config: WorkerConfig,
+    pub id: NodeId,
+    pub slots: Slots,
+    pub runs: Runs,
+    pub ledger: Ledger,
+    pub gauges: Gauges,
+    pub claimer: Claimer,
+    endings: Endings,
+    writing: Option<JoinHandle<Result<Vec<Ack>>>>,
+    asking: Option<JoinHandle<Result<Vec<JobId>>>>,
+    ask_at: Instant,
+    ask_patience: Patience,
+    phase: Phase,
+    /// Cut off from the database for so long that handlers are told to stop.
+    fenced: Option<Fence>,
+}
+
+/// What has happened since the node was cut off.
+#[derive(Clone, Copy, Debug)]
+enum Fence {
+    /// Handlers were told to stop; they are cut off then.
+    Told { kill_at: Instant },
+    /// Nothing runs any more; only a renewed lease changes that.
+    Empty,
+}
+
+/// What an incarnation listens to.
+pub(super) struct Inputs {
+    pub ends: UnboundedReceiver<Ended>,
+    pub beating: watch::Receiver<Beating>,
+    pub asked: watch::Receiver<Asked>,
+    pub woken: Woken,
+}
+
+impl Node {
+    pub fn new(
+        client: Client,
+        config: WorkerConfig,
+        id: NodeId,
+        (slots, runs, claimer): (Slots, Runs, Claimer),
+        gauges: Gauges,
+    ) -> Node {
+        Node {
+            client,
+            config,
+            id,
+            slots,
+            runs,
+            ledger: Ledger::default(),
+            gauges,
+            claimer,
+            endings: Endings::new(),
+            writing: None,
+            asking: None,
+            ask_at: Instant::now(),
+            ask_patience: Patience::new("look for cancels"),
+            phase: Phase::Serving,
+            fenced: None,
+        }
+    }
+
+    /// Serves until stopped or lost.
+    pub async fn serve(&mut self, mut inputs: Inputs) -> Over {
+        let mut ends = Vec::new();
+        loop {
+            let now = Instant::now();
+            let beating = *inputs.beating.borrow_and_update();
+            if beating.lost || self.claimer.found_lost() {
+                self.lose();
+                return Over::Lost;
+            }
+            self.mind_the_lease(&beating, now);
+            self.mind_the_stop(*inputs.asked.borrow_and_update(), now);
+            self.mind_the_time(now);
+            self.start_ready();
+            self.write_endings(now);
+            if self.may_claim() {
+                self.claimer.claim(&self.client, &mut self.slots, now);
+            }
+            self.ask_for_cancels(now);
+            self.show(now);
+            if self.is_over(now) {
+                return Over::Stopped;
+            }
+            let wake_at = self.next_timer(&beating);
+            tokio::select! {
+                _ = inputs.ends.recv_many(&mut ends, 1_024) => {
+                    ends.drain(..).for_each(|ended| self.ended(ended));
+                }
+                looked = self.claimer.looked() => self.claimed(looked),
+                acks = answer(&mut self.writing) => self.written(acks),
+                ids = answer(&mut self.asking) => self.cancels_found(ids),
+                news = inputs.woken.news() => {
+                    if news.look {
+                        self.claimer.woken(&mut self.slots, news.from_start);
+                    }
+                    if news.cancels {
+                        self.ask_at = self.ask_at.min(Instant::now() + CANCELS_APART);
+                    }
+                }
+                _ = inputs.beating.changed() => {}
+                () = changed(&mut inputs.asked) => {}
+                () = tokio::time::sleep_until(wake_at.into()) => {}
+            }
+        }
+    }
+
+    // ---- claims -------------------------------------------------------------------------------
+
+    fn may_claim(&self) -> bool {
+        self.phase == Phase::Serving && self.fenced.is_none() && !self.endings.too_many()
+    }
+
+    fn claimed(&mut self, looked: Looked) {
+        let jobs = self.claimer.take_in(looked, &mut self.slots);
+        let Some((no, jobs)) = jobs else { return };
+        self.ledger.opened(no, jobs.len());
+        for job in jobs {
+            if let Some(old_no) = self.runs.take_over(&job) {
+                self.ledger.closed(old_no);
+            } else if self.phase == Phase::Serving && self.fenced.is_none() {
+                self.slots.add_ready(job);
+            } else {
+                self.endings.add(job, Ending::GivenBack);
+            }
+        }
+    }
+
+    fn start_ready(&mut self) {
+        while let Some(job) = self.slots.start_next() {
+            let (queue, refused) = (job.queue.clone(), job.clone());
+            if self.runs.start(job) {
+                self.gauges.started();
+            } else {
+                self.slots.free(&queue, None);
+                self.endings.add(refused, Ending::GivenBack);
+            }
+        }
+    }
+
+    fn give_back_ready(&mut self) {
+        for job in self.slots.take_ready(|_| true) {
+            self.endings.add(job, Ending::GivenBack);
+        }
+    }
+
+    // ---- ends ---------------------------------------------------------------------------------
+
+    fn ended(&mut self, ended: Ended) {
+        let Some(Settled { job, stopped }) = self.runs.ended(&ended) else { return };
+        self.slots.free(&job.queue, Some(ended.took));
+        let ending = verdict(&job, self.id, ended.went, stopped);
+        self.endings.add(job, ending);
+    }
+
+    fn write_endings(&mut self, now: Instant) {
+        let Some(batch) = self.endings.next_batch(now) else { return };
+        let (store, node) = (Arc::clone(self.client.store()), self.id);
+        self.writing = Some(self.client.engine().spawn(async move {
+            within(CALL_LIMIT, "write how jobs ended", store.finish(node, &batch)).await
+        }));
+    }
+
+    fn written(&mut self, acks: Result<Vec<Ack>>) {
+        for (job, ack) in self.endings.answered(self.id, acks) {
+            self.ledger.closed(job.lease);
+            match ack {
+                Ack::Recorded(state) => {
+                    self.gauges.finished();
+                    if state == State::Queued {
+                        self.gauges.given_back();
+                    }
+                }
+                Ack::LeaseLost => {
+                    self.gauges.lost_lease();
+                    tracing::warn!(job = %job.id, "the lease was lost; its result is dropped");
+                }
+            }
+        }
+    }
+
+    // ---- cancels ------------------------------------------------------------------------------
+
+    fn ask_for_cancels(&mut self, now: Instant) {
+        let idle = self.runs.is_empty() && self.slots.ready() == 0;
+        if idle || self.asking.is_some() || now < self.ask_at {
+            return;
+        }
+        self.ask_at = now + CANCELS_EVERY;
+        let (store, node) = (Arc::clone(self.client.store()), self.id);
+        self.asking = Some(self.client.engine().spawn(async move {
+            within(CALL_LIMIT, "look for cancels", store.cancels(node)).await
+        }));
+    }
+
+    fn cancels_found(&mut self, ids: Result<Vec<JobId>>) {
+        match ids {
+            Ok(ids) => {
+                self.ask_patience.worked();
+                for id in ids {
+                    self.runs.stop(id, StopReason::Cancelled);
+                    // Not started yet: given back, which ends it as cancelled.
+                    for job in self.slots.take_ready(|job| job.id == id) {
+                        self.endings.add(job, Ending::GivenBack);
+                    }
+                }
+            }
+            Err(error) => self.ask_at = self.ask_patience.failed(&error),
+        }
+    }
+
+    // ---- the lease ----------------------------------------------------------------------------
+
+    /// Handlers must be gone before anybody may rescue their jobs, so this node goes by its own
+    /// clock: no beat answered since `lease - margin`, counted from the sending of the last good one.
+    fn mind_the_lease(&mut self, beating: &Beating, now: Instant) {
+        let fence_at = self.fence_at(beating);
+        match self.fenced {
+            None if now >= fence_at => {
+                tracing::warn!(
+                    running = self.runs.len(),
+                    "cut off from the database: stopping handlers before the lease ends"
+                );
+                self.gauges.not_ready("the lease could not be renewed in time");
+                self.runs.stop_all(StopReason::LeaseLost);
+                self.give_back_ready();
+                let kill_at = now + KILL_AFTER.min(self.config.stop_margin / 2);
+                self.fenced = Some(Fence::Told { kill_at });
+            }
+            Some(_) if now < fence_at => {
+                tracing::info!("the lease is renewed: serving again");
+                self.fenced = None;
+                self.endings.hurry();
+                self.slots.all_may_have_more();
+            }
+            Some(Fence::Told { kill_at }) if now >= kill_at => {
+                self.cut_off_all(StopReason::LeaseLost);
+                self.fenced = Some(Fence::Empty);
+            }
+            _ => {}
+        }
+    }
+
+    fn fence_at(&self, beating: &Beating) -> Instant {
+        beating.sent + self.config.lease_for - self.config.stop_margin
+    }
+
+    /// Lost: others run our jobs by now. Nothing more is written.
+    fn lose(&mut self) {
+        self.gauges.not_ready("this node was lost and joins anew");
+        self.gauges.lost();
+        let dropped = self.endings.len() + self.slots.ready();
+        tracing::warn!(
+            node = %self.id, running = self.runs.len(), dropped,
+            "this node was declared lost: its handlers are told to stop, nothing is written for them"
+        );
+        for _ in 0..self.runs.len() + self.endings.len() {
+            self.gauges.lost_lease();
+        }
+        self.runs.stop_all(StopReason::LeaseLost);
+        let mut runs = self.runs.take_all();
+        self.client.engine().spawn(async move {
+            tokio::time::sleep(KILL_AFTER).await;
+            runs.cut_off_all(StopReason::LeaseLost);
+        });
+    }
+
+    // ---- time and stop ------------------------------------------------------------------------
+
+    fn mind_the_time(&mut self, now: Instant) {
+        while let Some(Settled { job, .. }) = self.runs.time_out(now) {
+            self.slots.free(&job.queue, None);
+            let ending = timed_out(&job, self.id);
+            self.endings.add(job, ending);
+        }
+        for job in self.slots.take_stale(now) {
+            self.endings.add(job, Ending::GivenBack);
+        }
+        self.claimer.mind_the_time(&mut self.slots, now);
+    }
+
+    fn mind_the_stop(&mut self, asked: Asked, now: Instant) {
+        while let Some(next) = self.next_phase(asked, now) {
+            self.phase = next;
+        }
+    }
+
+    /// The next phase of a stop, if it is time for it; does what the step takes.
+    fn next_phase(&mut self, asked: Asked, now: Instant) -> Option<Phase> {
+        let running = self.runs.len();
+        Some(match (self.phase, asked) {
+            (Phase::Serving, Asked::Stop | Asked::Force) => {
+                tracing::info!(running, "stopping: no more claims");
+                self.gauges.not_ready("stopping");
+                self.give_back_ready();
+                Phase::Draining { until: now + self.config.drain_for }
+            }
+            (Phase::Draining { .. } | Phase::Stopping { .. }, _) if self.runs.is_empty() => {
+                Phase::Flushing { until: now + FLUSH_FOR }
+            }
+            (Phase::Draining { .. } | Phase::Stopping { .. }, Asked::Force) => {
+                tracing::info!(running, "stopping by force: handlers are cut off");
+                self.cut_off_all(StopReason::Shutdown);
+                Phase::Flushing { until: now + FLUSH_FOR }
+            }
+            (Phase::Draining { until }, _) if now >= until => {
+                tracing::info!(running, "stopping: handlers are told to stop");
+                self.runs.stop_all(StopReason::Shutdown);
+                Phase::Stopping { kill_at: now + KILL_AFTER }
+            }
+            (Phase::Stopping { kill_at }, _) if now >= kill_at => {
+                tracing::info!(running, "stopping: handlers are cut off and their jobs given back");
+                self.cut_off_all(StopReason::Shutdown);
+                Phase::Flushing { until: now + FLUSH_FOR }
+            }
+            _ => return None,
+        })
+    }
+
+    fn cut_off_all(&mut self, reason: StopReason) {
+        for Settled { job, .. } in self.runs.cut_off_all(reason) {
+            self.slots.free(&job.queue, None);
+            self.endings.add(job, Ending::GivenBack);
+        }
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        let Phase::Flushing { until } = self.phase else { return false };
+        let left = self.endings.len();
+        if left == 0 && !self.claimer.is_busy() {
+            return true;
+        }
+        if now >= until {
+            tracing::warn!(left, "stopping with results unwritten; their jobs will be rescued");
+        }
+        now >= until
+    }
+
+    fn next_timer(&self, beating: &Beating) -> Instant {
+        let phase = match self.phase {
+            Phase::Serving => None,
+            Phase::Draining { until: at } | Phase::Flushing { until: at } => Some(at),
+            Phase::Stopping { kill_at } => Some(kill_at),
+        };
+        let fence = match self.fenced {
+            None => Some(self.fence_at(beating)),
+            Some(Fence::Told { kill_at }) => Some(kill_at),
+            Some(Fence::Empty) => None,
+        };
+        let running = !self.runs.is_empty();
+        // A time that has passed would make this a busy loop, so each is one that is acted on.
+        let timers = [
+            phase,
+            fence,
+            self.may_claim().then(|| self.claimer.next_timer()).flatten(),
+            self.runs.next_deadline(),
+            self.slots.stale_at(),
+            self.endings.not_before(),
+            (running && self.asking.is_none()).then_some(self.ask_at),
+        ];
+        let soonest = timers.into_iter().flatten().min();
+        soonest.unwrap_or_else(|| Instant::now() + self.config.heartbeat_every)
+    }
+
+    fn show(&mut self, now: Instant) {
+        self.gauges.load(&Load {
+            running: self.runs.len(),
+            waiting: self.slots.ready(),
+            unwritten: self.endings.len(),
+            stuck: self.runs.stuck(),
+        });
+        if self.phase != Phase::Serving || self.fenced.is_some() {
+            return;
+        }
+        let down = self.endings.down_since().or(self.claimer.down_since());
+        match down.map(|since| now - since) {
+            Some(down) if down > UNWELL_AFTER => {
+                self.gauges.not_ready("the database has not answered for over 30 s");
+            }
+            Some(_) => {}
+            None => self.gauges.ready(),
+        }
+    }
+}
+
+/// Waits for the next order; for ever once nobody can give one.
+pub(super) async fn changed(asked: &mut watch::Receiver<Asked>) {
+    if asked.changed().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// Waits for a call under way; for ever if there is none. May be dropped without losing it.
+pub(super) async fn answer<T>(call: &mut Option<JoinHandle<T>>) -> T {
+    let Some(handle) = call else { return std::future::pending().await };
+    let answer = handle.await;
+    *call = None;
+    match answer {
+        Ok(answer) => answer,
+        // Nobody aborts these tasks, so it is a panic of ours.
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+/// A job and its claim's number, as they come in.
+pub(super) type Batch = (i64, Vec<ClaimedJob>);

@@ -1,0 +1,244 @@
+//! One attempt: the handler runs, a panic is caught, and exactly one word comes back of how it went.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use serde::de::DeserializeOwned;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::registry::Handler;
+use crate::client::Client;
+use crate::job::{JobId, Outcome};
+use crate::store::{ClaimedJob, NodeId};
+
+/// One attempt of a job, handed to its handler.
+pub struct Run {
+    pub(super) job: ClaimedJob,
+    pub(super) node: NodeId,
+    pub(super) stop: Stop,
+    pub(super) deadline: Option<Instant>,
+    pub(super) client: Client,
+}
+
+impl Run {
+    /// The job's id.
+    pub fn id(&self) -> JobId {
+        self.job.id
+    }
+
+    /// The job's kind.
+    pub fn kind(&self) -> &str {
+        &self.job.kind
+    }
+
+    /// The job's queue.
+    pub fn queue(&self) -> &str {
+        &self.job.queue
+    }
+
+    /// The payload, byte for byte as it was enqueued.
+    pub fn payload(&self) -> &str {
+        &self.job.payload
+    }
+
+    /// The payload, decoded. What does not fit will not fit the next time either, so the outcome to
+    /// answer is [`Outcome::Dead`]; see [`Run::decode_or_dead`].
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(&self.job.payload)
+    }
+
+    /// The payload, decoded, or the outcome to answer if it does not fit.
+    pub fn decode_or_dead<T: DeserializeOwned>(&self) -> Result<T, Outcome> {
+        self.decode().map_err(|error| {
+            Outcome::dead(crate::JobError::new(format!("the payload does not fit: {error}")))
+        })
+    }
+
+    /// The caller's notes, a JSON object.
+    pub fn meta(&self) -> Option<&str> {
+        self.job.meta.as_deref()
+    }
+
+    /// The number of this attempt, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.job.attempt
+    }
+
+    /// Attempts the job may have in all.
+    pub fn max_attempts(&self) -> u32 {
+        self.job.max_attempts
+    }
+
+    /// The node it runs on. With [`Run::lease`] it is a fencing token for effects elsewhere.
+    pub fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// The node's own number for the claim.
+    pub fn lease(&self) -> i64 {
+        self.job.lease
+    }
+
+    /// When it is cut off; `None` if it may run for ever.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// A client on the same database, to enqueue further jobs with.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Why the handler should stop, or `None` while it may go on.
+    pub fn stop_reason(&self) -> Option<StopReason> {
+        self.stop.reason()
+    }
+
+    /// Waits until the handler should stop. A handler that heeds it ends soon after a cancel and
+    /// loses nothing at a shutdown; one that does not is cut off.
+    pub async fn stopped(&self) -> StopReason {
+        self.stop.0.token.cancelled().await;
+        self.stop.reason().unwrap_or(StopReason::Shutdown)
+    }
+
+    /// The same signal, to hand on.
+    pub fn stop_token(&self) -> CancellationToken {
+        self.stop.0.token.clone()
+    }
+}
+
+/// Why a handler should stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// Somebody cancelled the job.
+    Cancelled,
+    /// It ran longer than it may.
+    Timeout,
+    /// The node stops; the job is given back and its attempt does not count.
+    Shutdown,
+    /// The node's lease is lost or about to be: somebody else will run the job.
+    LeaseLost,
+}
+
+/// Tells one run to stop, once, with a reason.
+#[derive(Clone, Default)]
+pub(super) struct Stop(Arc<StopInner>);
+
+#[derive(Default)]
+struct StopInner {
+    token: CancellationToken,
+    reason: OnceLock<StopReason>,
+}
+
+impl Stop {
+    /// The first reason stays.
+    pub fn signal(&self, reason: StopReason) {
+        let _ = self.0.reason.set(reason);
+        self.0.token.cancel();
+    }
+
+    pub fn reason(&self) -> Option<StopReason> {
+        self.0.reason.get().copied()
+    }
+}
+
+/// How a run went, in the runtime's words.
+#[derive(Debug)]
+pub(super) enum Went {
+    /// The handler answered.
+    Answered(Outcome),
+    /// It panicked, saying this.
+    Panicked(String),
+    /// Its task was dropped before it answered.
+    Dropped,
+}
+
+/// That a run is over; sent exactly once for each that was started.
+pub(super) struct Ended {
+    pub id: JobId,
+    /// Which start of a handler it was, in this process.
+    pub serial: u64,
+    pub went: Went,
+    pub took: Duration,
+}
+
+/// Starts the handler; the end comes through `ended`, however it comes.
+pub(super) fn start(
+    handler: &Handler,
+    run: Run,
+    serial: u64,
+    on: &Handle,
+    ended: UnboundedSender<Ended>,
+) -> AbortHandle {
+    let report = Report { id: run.id(), serial, from: Instant::now(), ended, sent: false };
+    match handler {
+        Handler::Async(handler) => {
+            let handler = Arc::clone(handler);
+            let task = async move {
+                let mut report = report;
+                report.from = Instant::now();
+                let answer = AssertUnwindSafe(async move { handler(run).await });
+                report.send(went(answer.catch_unwind().await));
+            };
+            on.spawn(task).abort_handle()
+        }
+        Handler::Blocking(handler) => {
+            let handler = Arc::clone(handler);
+            let task = move || {
+                let mut report = report;
+                report.from = Instant::now();
+                report.send(went(catch_unwind(AssertUnwindSafe(|| handler(run)))));
+            };
+            on.spawn_blocking(task).abort_handle()
+        }
+    }
+}
+
+fn went(answer: Result<Outcome, Box<dyn Any + Send>>) -> Went {
+    match answer {
+        Ok(outcome) => Went::Answered(outcome),
+        Err(panic) => Went::Panicked(panic_text(&*panic)),
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    if let Some(text) = panic.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = panic.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "a panic whose payload is not text".to_owned()
+    }
+}
+
+/// Sends the end when it is said, or when it is dropped without having said it.
+struct Report {
+    id: JobId,
+    serial: u64,
+    from: Instant,
+    ended: UnboundedSender<Ended>,
+    sent: bool,
+}
+
+impl Report {
+    fn send(&mut self, went: Went) {
+        self.sent = true;
+        let ended = Ended { id: self.id, serial: self.serial, went, took: self.from.elapsed() };
+        // Nobody listens any more when the node is lost; then nothing is to be written either.
+        let _ = self.ended.send(ended);
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        if !self.sent {
+            self.send(Went::Dropped);
+        }
+    }
+}

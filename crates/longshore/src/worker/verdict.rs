@@ -1,0 +1,69 @@
+//! From how a run went to what is written of it.
+
+use std::time::Duration;
+
+use super::run::{StopReason, Went};
+use crate::job::outcome::storable;
+use crate::job::{AttemptError, AttemptFault, JobError, Outcome, text};
+use crate::store::{ClaimedJob, Ending, NodeFault, NodeId};
+use crate::time::Timestamp;
+
+/// What is written of a run that went like this. `stopped`: the handler had been told to stop.
+pub(super) fn verdict(
+    job: &ClaimedJob,
+    node: NodeId,
+    went: Went,
+    stopped: Option<StopReason>,
+) -> Ending {
+    let torn = matches!(stopped, Some(StopReason::Shutdown | StopReason::LeaseLost));
+    match went {
+        Went::Answered(Outcome::Done(output)) => Ending::Succeeded { output: output.map(storable) },
+        // At least a moment, so that it waits as its state says.
+        Went::Answered(Outcome::Snooze(delay)) => {
+            Ending::Snoozed { delay: delay.max(Duration::from_millis(1)) }
+        }
+        Went::Answered(Outcome::Dead(error)) => {
+            Ending::Dead { error: fault(job, node, AttemptFault::Error, error) }
+        }
+        // A handler that breaks off because its node stops has not failed.
+        Went::Dropped => Ending::GivenBack,
+        Went::Answered(Outcome::Failed(_) | Outcome::Cancel(_)) | Went::Panicked(_) if torn => {
+            Ending::GivenBack
+        }
+        Went::Answered(Outcome::Cancel(why)) => {
+            Ending::Cancelled { why: text::fit(&why, text::MAX_ERROR_BYTES) }
+        }
+        Went::Answered(Outcome::Failed(error)) => failed(job, node, AttemptFault::Error, error),
+        Went::Panicked(message) => failed(job, node, AttemptFault::Panic, JobError::new(message)),
+    }
+}
+
+/// What is written of a run that was cut off at its time limit.
+pub(super) fn timed_out(job: &ClaimedJob, node: NodeId) -> Ending {
+    let limit = Duration::from_millis(job.timeout_ms.unwrap_or_default().max(0) as u64);
+    let error = JobError::new(format!("ran longer than its timeout of {limit:?}"));
+    failed(job, node, AttemptFault::Timeout, error)
+}
+
+/// What is written of a run whose real ending could not be stored.
+pub(super) fn unstorable(job: &ClaimedJob, node: NodeId, why: &str) -> Ending {
+    let error = JobError::new(format!("its result could not be stored: {why}"));
+    failed(job, node, AttemptFault::Error, error)
+}
+
+/// The limit first: on the last attempt no delay is asked for.
+fn failed(job: &ClaimedJob, node: NodeId, kind: AttemptFault, error: JobError) -> Ending {
+    let error = fault(job, node, kind, error);
+    if job.attempt >= job.max_attempts {
+        return Ending::Dead { error };
+    }
+    let delay = job.backoff.unwrap_or_default().delay(job.attempt, fastrand::f64);
+    Ending::Failed { error, delay }
+}
+
+fn fault(job: &ClaimedJob, node: NodeId, kind: AttemptFault, error: JobError) -> NodeFault {
+    let JobError { message, chain } = error.fitted();
+    // The store sets the time, by its own clock.
+    let at = Timestamp::from_micros(0);
+    AttemptError { attempt: job.attempt, at, node: node.0, kind, message, chain }
+}

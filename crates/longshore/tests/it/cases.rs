@@ -1,0 +1,233 @@
+//! Every field case and every fault of the forerunners, each with the tests that prove it or with what
+//! it still waits for. The numbers are those of the project's lists; the words are ours.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use Proof::{Pending, Test, Waits};
+
+enum Proof {
+    /// The name of a test, or of a case of the suite.
+    Test(&'static str),
+    /// The part of the product that it waits for.
+    Waits(&'static str),
+    /// A test of the worker, that is being written: tests/it/worker/*.rs.
+    Pending(&'static str),
+}
+
+type Row = (&'static str, &'static str, &'static [Proof]);
+
+#[rustfmt::skip]
+const CASES: &[Row] = &[
+    ("FC-001", "a killed node's jobs start elsewhere", &[Test("jobs_of_a_node_whose_lease_ran_out_are_queued_again"), Test("a_killed_nodes_jobs_start_elsewhere")]),
+    ("FC-002", "a long job runs once, an orphan soon", &[Test("a_heartbeat_renews_the_lease"), Test("handlers_that_block_every_thread_cost_no_lease"), Test("a_killed_nodes_jobs_start_elsewhere")]),
+    ("FC-003", "no owner's row, no orphan", &[Test("a_node_row_deleted_by_hand_leaves_no_orphan"), Test("a_sweep_finds_running_jobs_without_a_node")]),
+    ("FC-004", "upkeep leaves live runs alone", &[Test("a_heartbeat_renews_the_lease")]),
+    ("FC-005", "a node that lost its lease writes nothing", &[Test("every_ending_of_a_lost_lease_writes_nothing"), Test("a_live_node_declared_lost_joins_anew"), Test("a_node_that_is_cut_off_stops_its_handlers_and_joins_anew")]),
+    ("FC-006", "nothing runs without a live owner", &[Test("each_job_ends_once_whatever_happens_to_its_nodes"), Waits("doctor")]),
+    ("FC-007", "a claim whose reply was lost", &[Test("a_lost_reply_is_recalled"), Test("a_claim_whose_reply_is_lost_runs_its_jobs_once")]),
+    ("FC-008", "ready says when the database is away", &[Test("readiness_goes_with_the_lease_and_comes_back"), Waits("HTTP")]),
+    ("FC-009", "a finish racing a rescue", &[Test("a_rescue_racing_a_finish_ends_each_job_once")]),
+    ("FC-010", "a late release frees no slot", &[Waits("limits")]),
+    ("FC-011", "a cancel just before the error", &[Test("whatever_ends_a_run_asked_to_cancel_ends_it_cancelled"), Test("a_cancel_racing_a_finish_has_one_winner")]),
+    ("FC-012", "a late result of a cancelled run", &[Test("a_late_done_of_a_cancelled_job_leaves_its_output"), Test("a_late_success_of_a_cancelled_job_stays_cancelled")]),
+    ("FC-013", "the busy count returns to nothing", &[Test("a_hundred_bad_ends_leave_nobody_busy")]),
+    ("FC-014", "killed between two writes", &[Test("a_call_is_all_or_nothing"), Waits("failpoints")]),
+    ("FC-015", "a slow database repeats no finished job", &[Test("results_outlast_an_outage_and_nothing_runs_twice"), Test("a_finish_whose_reply_is_lost_is_written_once")]),
+    ("FC-016", "retry of a dead job", &[Test("retry_of_a_dead_job_adds_attempts_and_numbers_rise")]),
+    ("FC-017", "a job that kills its process dies in the end", &[Test("the_last_attempt_is_dead_with_node_lost"), Test("a_job_that_kills_its_process_dies_in_the_end")]),
+    ("FC-018", "a panic costs an attempt, not a slot", &[Test("a_panic_costs_an_attempt_and_no_slot")]),
+    ("FC-019", "a cancelled killer never runs again", &[Test("a_job_asked_to_cancel_ends_cancelled"), Test("whatever_ends_a_run_asked_to_cancel_ends_it_cancelled")]),
+    ("FC-020", "handlers that never return", &[Test("a_handler_that_waits_for_ever_is_cut_off_in_time"), Test("a_handler_that_spins_is_cut_off_and_counted_as_stuck"), Test("a_blocking_handler_that_hangs_is_cut_off_and_counted_as_stuck")]),
+    ("FC-021", "a frozen node that wakes", &[Test("a_late_worker_cannot_finish_a_rescued_job"), Test("a_live_node_declared_lost_joins_anew"), Test("a_node_whose_packets_vanish_stops_its_handlers_and_joins_anew")]),
+    ("FC-022", "huge attempt numbers", &[Test("the_default_lies_between_a_second_and_its_cap_at_any_attempt"), Test("extreme_numbers_do_not_overflow")]),
+    ("FC-023", "unknown kinds wait unharmed", &[Test("an_unknown_kind_is_never_claimed"), Test("an_unknown_kind_waits_for_a_node_that_knows_it"), Waits("dashboard")]),
+    ("FC-024", "a rescue needs no handler", &[Test("the_last_attempt_is_dead_with_node_lost"), Test("a_rescue_by_a_node_without_handlers_is_enough")]),
+    ("FC-025", "stop with too little grace", &[Test("a_job_given_back_is_queued_as_it_was"), Test("what_a_stop_cannot_wait_for_is_given_back"), Test("a_handler_that_ignores_a_stop_is_cut_off_and_given_back"), Test("a_forced_stop_waits_for_nobody")]),
+    ("FC-026", "stop with enough grace", &[Test("a_stop_lets_runs_end_and_starts_nothing_new")]),
+    ("FC-027", "given back without an error", &[Test("a_job_given_back_is_queued_as_it_was"), Test("what_a_stop_cannot_wait_for_is_given_back")]),
+    ("FC-028", "signals in a container", &[Waits("command line")]),
+    ("FC-029", "a migration under load", &[Waits("upgrade")]),
+    ("FC-030", "a migration over a million rows", &[Waits("upgrade")]),
+    ("FC-031", "five nodes migrate at once", &[Test("five_nodes_migrate_at_once")]),
+    ("FC-032", "ids beyond what a float holds", &[Test("ids_grow_within_a_process"), Waits("HTTP")]),
+    ("FC-033", "a key in an open transaction", &[Waits("uniqueness")]),
+    ("FC-034", "fifty clients, one key", &[Waits("uniqueness")]),
+    ("FC-035", "a key conflict stops no pass", &[Waits("uniqueness")]),
+    ("FC-036", "a singleton pair in one batch", &[Waits("uniqueness")]),
+    ("FC-037", "windows of uniqueness", &[Waits("uniqueness")]),
+    ("FC-038", "replace what waits", &[Waits("uniqueness")]),
+    ("FC-039", "one key five times in a call", &[Waits("uniqueness")]),
+    ("FC-040", "the second of a key never sleeps", &[Waits("limits")]),
+    ("FC-041", "two programs' schedules", &[Waits("schedules")]),
+    ("FC-042", "a due time survives restarts", &[Waits("schedules")]),
+    ("FC-043", "one job a tick", &[Waits("schedules")]),
+    ("FC-044", "a stale leader is refused", &[Test("a_sweep_under_an_old_term_is_refused"), Test("partitions_under_an_old_term_are_refused"), Waits("schedules")]),
+    ("FC-045", "a leader whose first read fails", &[Pending("worker")]),
+    ("FC-046", "there is a leader again", &[Test("an_expired_lead_goes_to_the_next_with_a_higher_term"), Test("concurrent_candidates_make_one_leader"), Test("there_is_a_leader_again_after_the_first_stops")]),
+    ("FC-047", "killed between tick and job", &[Waits("schedules")]),
+    ("FC-048", "a tick whose job still waits", &[Waits("schedules")]),
+    ("FC-049", "no catching up from before creation", &[Waits("schedules")]),
+    ("FC-050", "ticks that overlap", &[Waits("schedules")]),
+    ("FC-051", "a tick that cannot enqueue", &[Waits("schedules")]),
+    ("FC-052", "clock changes in ten zones", &[Waits("schedules")]),
+    ("FC-053", "steps in the doubled hour", &[Waits("schedules")]),
+    ("FC-054", "one run each local day", &[Waits("schedules")]),
+    ("FC-055", "zones that skip midnight", &[Waits("schedules")]),
+    ("FC-056", "noon of the change", &[Waits("schedules")]),
+    ("FC-057", "the 29th of February", &[Waits("schedules")]),
+    ("FC-058", "clocks that differ", &[Waits("simulator")]),
+    ("FC-059", "times outside the calendar", &[Test("a_hand_made_time_stops_nobody"), Test("the_edges_of_time_are_kept"), Test("what_lies_outside_is_refused_with_the_range_and_shown_without_panic")]),
+    ("FC-060", "never before its time", &[Test("a_future_job_is_never_claimed_before_its_time")]),
+    ("FC-061", "zones of server and process", &[Waits("schedules")]),
+    ("FC-062", "somebody's old snapshot", &[Waits("bench")]),
+    ("FC-063", "what notifying costs", &[Waits("bench")]),
+    ("FC-064", "a killed notification session", &[Test("a_killed_listener_comes_back"), Test("jobs_start_after_the_listener_was_killed_ten_times")]),
+    ("FC-065", "a database away for minutes", &[Test("results_outlast_an_outage_and_nothing_runs_twice"), Test("a_node_without_its_database_burns_no_processor"), Test("readiness_goes_with_the_lease_and_comes_back")]),
+    ("FC-066", "the suite through a pooler", &[Test("postgresql_is_tested_or_said_to_be_left_out")]),
+    ("FC-067", "two million future jobs", &[Test("a_claim_walks_no_future_job"), Test("a_plan_made_on_the_empty_table_stays_good")]),
+    ("FC-068", "plans without statistics", &[Test("a_plan_made_on_the_empty_table_stays_good"), Waits("bench")]),
+    ("FC-069", "handlers that use up the pool", &[Test("handlers_that_use_the_client_cost_no_lease"), Test("settings_that_cannot_work_are_refused_together")]),
+    ("FC-070", "overlapping bulk calls", &[Test("overlapping_edits_never_deadlock"), Test("each_job_ends_once_whatever_happens_to_its_nodes")]),
+    ("FC-071", "pruning keeps up", &[Waits("retention")]),
+    ("FC-072", "many writers on one file", &[Test("two_processes_share_a_file"), Test("a_writer_that_is_in_the_way_is_waited_for"), Test("a_commit_of_another_process_starts_a_job_at_once")]),
+    ("FC-073", "the side file shrinks again", &[Waits("retention")]),
+    ("FC-074", "a full disk", &[Waits("SQLite faults")]),
+    ("FC-075", "a file on a network mount", &[Waits("doctor")]),
+    ("FC-076", "hostile JSON", &[Test("payloads_are_kept_byte_for_byte"), Waits("HTTP")]),
+    ("FC-077", "hostile outputs", &[Test("an_output_that_cannot_be_kept_leaves_a_marker"), Test("an_output_is_kept_byte_for_byte"), Test("an_output_that_cannot_be_kept_is_told_apart")]),
+    ("FC-078", "a large job notifies little", &[Test("a_payload_of_a_mebibyte_comes_back_whole"), Test("odd_names_are_kept_and_found")]),
+    ("FC-079", "lists of large jobs", &[Test("payloads_are_previews"), Waits("dashboard")]),
+    ("FC-080", "around the size limit", &[Test("just_below_the_limit_is_fine"), Test("the_sentence_names_field_and_limit"), Waits("HTTP")]),
+    ("FC-081", "failures come back spread", &[Test("the_default_lies_between_a_second_and_its_cap_at_any_attempt")]),
+    ("FC-082", "every way back spreads", &[Pending("worker")]),
+    ("FC-083", "a small tenant beside a big one", &[Waits("limits")]),
+    ("FC-084", "ticks while all slots are busy", &[Waits("schedules")]),
+    ("FC-085", "children that end in every way", &[Waits("workflows")]),
+    ("FC-086", "a deleted child", &[Waits("workflows")]),
+    ("FC-087", "counts over millions", &[Waits("dashboard")]),
+    ("FC-088", "lists over millions", &[Test("a_look_is_bounded_and_its_cursor_honest"), Waits("dashboard")]),
+    ("FC-089", "odd names everywhere", &[Test("odd_but_visible_names_are_names"), Test("odd_names_are_kept_and_found"), Waits("dashboard")]),
+    ("FC-090", "zones in the browser", &[Waits("dashboard")]),
+    ("FC-091", "digits stay", &[Test("payloads_are_kept_byte_for_byte"), Waits("dashboard")]),
+    ("FC-092", "queries do not grow with queues", &[Test("fifty_queues_in_one_claim"), Waits("dashboard")]),
+    ("FC-093", "inert payloads", &[Waits("dashboard")]),
+    ("FC-094", "inert addresses", &[Waits("dashboard")]),
+    ("FC-095", "other origins", &[Waits("HTTP")]),
+    ("FC-096", "masked keys", &[Waits("dashboard")]),
+    ("FC-097", "webhooks to inside", &[Waits("kinds")]),
+    ("FC-098", "a name server that changes its mind", &[Waits("kinds")]),
+    ("FC-099", "exec without a shell", &[Waits("exec")]),
+    ("FC-100", "secrets in output", &[Waits("exec")]),
+    ("FC-101", "series of gone nodes", &[Waits("metrics")]),
+    ("FC-102", "ten thousand starts", &[Test("a_sweep_forgets_nodes_that_were_lost_over_an_hour_ago"), Test("a_node_that_leaves_is_forgotten"), Test("nodes_that_stop_leave_no_rows")]),
+    ("A1", "a last attempt that crashes stops nobody", &[Test("the_last_attempt_is_dead_with_node_lost")]),
+    ("A2", "a cancelled run that fails ends", &[Test("whatever_ends_a_run_asked_to_cancel_ends_it_cancelled")]),
+    ("A3", "only the holder finishes", &[Test("a_late_worker_cannot_finish_a_rescued_job"), Test("another_nodes_run_cannot_be_finished")]),
+    ("A4", "rescue at any time, by anyone", &[Test("concurrent_rescues_give_each_job_away_once"), Test("a_rescue_by_a_node_without_handlers_is_enough")]),
+    ("A5", "live work is not stolen", &[Test("a_heartbeat_renews_the_lease"), Test("handlers_that_block_every_thread_cost_no_lease")]),
+    ("A6", "a panic keeps the slot", &[Test("a_panic_costs_an_attempt_and_no_slot")]),
+    ("A7", "one statement for many", &[Test("a_mixed_batch_is_written_whole"), Waits("bench")]),
+    ("A8", "woken, not only polled", &[Test("an_enqueue_wakes_who_waits"), Test("an_idle_worker_starts_a_job_at_once")]),
+    ("A9", "one clock", &[Test("a_claim_says_what_time_it_is"), Waits("simulator")]),
+    ("A10", "keys with a scope and an end", &[Waits("uniqueness")]),
+    ("A11", "pages by key; history is pruned", &[Test("pages_join_without_gap_or_repeat"), Waits("retention")]),
+    ("A12", "every fault in the promised form", &[Waits("HTTP")]),
+    ("A13", "finished means written", &[Waits("metrics")]),
+    ("A14", "names that tell nodes apart", &[Test("nodes_are_listed_live_ones_first")]),
+    ("A15", "docs say what the code does", &[Test("links_in_the_docs_lead_somewhere")]),
+    ("A16", "kinds are data", &[Test("an_unknown_kind_is_never_claimed")]),
+    ("B1", "a stop lets runs end", &[Test("a_stop_lets_runs_end_and_starts_nothing_new")]),
+    ("B2", "a hiccup ends no worker", &[Test("results_outlast_an_outage_and_nothing_runs_twice"), Test("a_file_locked_beyond_the_lease_stops_handlers_in_time")]),
+    ("B3", "a crash counts", &[Test("the_attempt_is_counted_at_the_claim"), Test("the_last_attempt_is_dead_with_node_lost"), Test("a_job_that_kills_its_process_dies_in_the_end")]),
+    ("B4", "a heartbeat, not a long lock", &[Test("a_heartbeat_renews_the_lease")]),
+    ("B5", "only the holder makes it dead", &[Test("every_ending_of_a_lost_lease_writes_nothing")]),
+    ("B6", "back-off with cap and spread", &[Test("the_default_lies_between_a_second_and_its_cap_at_any_attempt")]),
+    ("B7", "what cannot work dies at once", &[Test("a_payload_that_does_not_fit_is_dead_at_once"), Test("a_handler_may_end_its_job_for_good")]),
+    ("B8", "claims of many by an index", &[Test("a_claim_walks_no_future_job"), Test("a_plan_made_on_the_empty_table_stays_good")]),
+    ("B9", "woken at once", &[Test("an_enqueue_wakes_who_waits"), Test("an_idle_worker_starts_a_job_at_once")]),
+    ("B10", "one clock", &[Test("a_job_is_due_now_or_later_or_at_a_time"), Waits("simulator")]),
+    ("B11", "order is told and kept", &[Test("the_smallest_priority_then_the_oldest_then_the_smallest_id")]),
+    ("B12", "an enqueue answers, in a transaction too", &[Test("answers_come_in_the_order_given"), Test("a_callers_transaction_is_seen_when_it_commits")]),
+    ("B13", "no tick twice", &[Waits("schedules")]),
+    ("B14", "something to look at", &[Waits("dashboard")]),
+    ("C1", "a panic leaves no immortal", &[Test("a_panic_costs_an_attempt_and_no_slot"), Test("a_hundred_bad_ends_leave_nobody_busy")]),
+    ("C2", "a stop stops all at once", &[Test("a_stop_lets_runs_end_and_starts_nothing_new"), Test("a_stop_gives_back_what_was_kept_ready")]),
+    ("C3", "a pause leaves runs alone", &[Waits("limits")]),
+    ("C4", "a cancel from elsewhere arrives", &[Test("cancel_of_a_running_job_asks_its_node"), Test("cancels_lists_only_this_nodes_jobs"), Test("a_cancel_reaches_a_running_job_within_a_second")]),
+    ("C5", "no failure after success", &[Test("a_repeat_after_the_job_ended_adds_nothing")]),
+    ("C6", "unknown kinds wait", &[Test("an_unknown_kind_is_never_claimed"), Test("an_unknown_kind_waits_for_a_node_that_knows_it")]),
+    ("C7", "failures wait", &[Test("a_failure_waits_at_least_a_millisecond"), Test("the_default_lies_between_a_second_and_its_cap_at_any_attempt")]),
+    ("C8", "one throttled job stops one", &[Waits("limits")]),
+    ("C9", "drained until told", &[Waits("limits")]),
+    ("C10", "few round trips", &[Test("a_mixed_batch_is_written_whole"), Test("single_enqueues_share_their_commits"), Waits("bench")]),
+    ("C11", "quiet when idle", &[Waits("bench")]),
+    ("C12", "all ways to be due wake", &[Test("a_retry_wakes_from_the_start_and_a_cancel_its_node"), Test("a_rescue_wakes_from_the_start"), Test("a_killed_listener_comes_back"), Test("retries_rescues_and_what_is_given_back_start_at_once")]),
+    ("C13", "one clock", &[Waits("simulator")]),
+    ("C14", "keys held while retrying", &[Waits("uniqueness")]),
+    ("C15", "a lost finish is repeated", &[Test("a_repeat_answers_as_the_first_did"), Test("a_finish_whose_reply_is_lost_is_written_once")]),
+    ("C16", "a failed tick is tried again", &[Waits("schedules")]),
+    ("C17", "leases never come twice", &[Test("an_older_lease_of_the_same_node_finishes_nothing")]),
+    ("C18", "shares move round", &[Waits("limits")]),
+    ("C19", "edits only where the table allows", &[Test("every_move_is_the_one_of_the_table"), Test("retry_is_refused_where_the_table_says_so")]),
+    ("C20", "filters before pages", &[Test("a_look_is_bounded_and_its_cursor_honest"), Test("filters_by_state")]),
+    ("C21", "counts without scans", &[Waits("dashboard")]),
+    ("C22", "rollups lose nothing", &[Waits("metrics")]),
+    ("C23", "pruning in small steps", &[Waits("retention")]),
+    ("C24", "rescue in one statement, bounded", &[Test("at_most_ten_nodes_are_rescued_at_once")]),
+    ("C25", "a time limit", &[Test("a_handler_that_waits_for_ever_is_cut_off_in_time"), Test("a_blocking_handler_that_hangs_is_cut_off_and_counted_as_stuck")]),
+    ("C26", "the child is killed", &[Waits("exec")]),
+    ("C27", "a free slot is used", &[Test("jobs_kept_ready_behind_a_slow_one_run_elsewhere")]),
+    ("C28", "errors are bounded", &[Test("the_newest_ten_errors_are_kept"), Test("a_chain_is_bounded_as_a_whole")]),
+    ("C29", "two processes on a file", &[Test("two_processes_share_a_file"), Test("others_commits_are_heard")]),
+];
+
+#[test]
+fn every_case_is_listed_once() {
+    let field = (1..=102).map(|n| format!("FC-{n:03}"));
+    let faults = [("A", 16), ("B", 14), ("C", 29)];
+    let faults =
+        faults.into_iter().flat_map(|(who, most)| (1..=most).map(move |n| format!("{who}{n}")));
+    let expected: Vec<String> = field.chain(faults).collect();
+    let listed: Vec<&str> = CASES.iter().map(|(number, ..)| *number).collect();
+    assert_eq!(listed, expected);
+    for (number, words, proofs) in CASES {
+        assert!(!words.is_empty() && !proofs.is_empty(), "{number} has no proof");
+    }
+}
+
+#[test]
+fn every_test_that_is_named_exists() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates/");
+    let mut tests = HashSet::new();
+    let mut folders: Vec<PathBuf> = vec![crates.into()];
+    while let Some(folder) = folders.pop() {
+        for entry in
+            std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").path())
+        {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if entry.extension().is_some_and(|ext| ext == "rs") {
+                let text = std::fs::read_to_string(&entry).expect("a source file");
+                tests.extend(
+                    text.split("fn ")
+                        .skip(1)
+                        .filter_map(|rest| rest.split_once('(').map(|(name, _)| name.to_owned())),
+                );
+            }
+        }
+    }
+    let mut open = 0;
+    for (number, _, proofs) in CASES {
+        for proof in *proofs {
+            match proof {
+                Test(name) => assert!(tests.contains(*name), "{number}: there is no test {name}"),
+                Waits(part) | Pending(part) => {
+                    assert!(!part.is_empty(), "{number} says what it waits for");
+                    open += 1;
+                }
+            }
+        }
+    }
+    println!("{} cases, {open} of them wait for something", CASES.len());
+}

@@ -1,0 +1,178 @@
+//! The words of the `Store` trait, each sentence as a case. A case is written once and stamped for
+//! each backend; a case that is missing from the list below is dead code, and the lints say so.
+
+pub mod claim;
+pub mod edit;
+pub mod enqueue;
+pub mod finish;
+pub mod hostile;
+pub mod leader;
+pub mod list;
+pub mod rescue;
+pub mod states;
+pub mod stress;
+
+/// `conformance!(Sqlite)`: one test for each case, on that backend.
+macro_rules! conformance {
+    ($flavour:ident) => {
+        conformance! { @stamp $flavour;
+            enqueue: [
+                a_job_is_read_back_as_it_was_given,
+                a_job_that_says_nothing_has_the_defaults,
+                answers_come_in_the_order_given,
+                a_job_is_due_now_or_later_or_at_a_time,
+                an_id_that_is_there_is_a_duplicate_and_left_as_it_is,
+                the_same_id_twice_in_one_call_is_one_job,
+                a_repeat_after_the_job_ended_adds_nothing,
+                a_callers_own_id_is_looked_up_in_history_without_being_asked,
+                a_call_is_all_or_nothing,
+                a_call_without_jobs_adds_nothing,
+                a_thousand_jobs_keep_their_order,
+                an_enqueue_wakes_who_waits,
+                a_callers_transaction_is_seen_when_it_commits,
+                a_callers_transaction_that_rolls_back_leaves_nothing,
+                a_repeat_in_a_callers_transaction_adds_nothing,
+                concurrent_enqueues_of_one_id_make_one_job,
+            ];
+            claim: [
+                the_smallest_priority_then_the_oldest_then_the_smallest_id,
+                each_queue_gives_up_to_its_limit,
+                a_limit_counts_over_all_priorities,
+                an_unknown_kind_is_never_claimed,
+                a_future_job_is_never_claimed_before_its_time,
+                a_job_of_the_first_and_of_the_last_year_is_taken_in_its_time,
+                a_lane_is_looked_at_from_its_mark,
+                start_hides_nothing,
+                a_lost_node_gets_nothing_and_is_told,
+                an_unknown_node_gets_nothing_and_is_told,
+                the_attempt_is_counted_at_the_claim,
+                a_claim_says_what_time_it_is,
+                what_is_running_dead_or_ended_is_not_claimed,
+                concurrent_claims_share_no_job,
+                names_are_compared_byte_by_byte,
+                fifty_queues_in_one_claim,
+                a_lost_reply_is_recalled,
+                a_recall_shows_only_what_is_still_held_under_that_number,
+            ];
+            finish: [
+                a_done_job_goes_to_history_with_its_output,
+                an_output_is_kept_byte_for_byte,
+                retain_zero_keeps_nothing,
+                a_failed_job_waits_and_keeps_its_error,
+                a_failure_waits_at_least_a_millisecond,
+                a_dead_job_has_no_time_and_waits_for_a_person,
+                the_newest_ten_errors_are_kept,
+                a_snooze_does_not_count,
+                a_snooze_after_a_failure_is_retrying,
+                a_job_given_back_is_queued_as_it_was,
+                a_handler_may_cancel,
+                a_repeat_answers_as_the_first_did,
+                a_repeat_does_no_harm_to_a_later_run,
+                another_nodes_run_cannot_be_finished,
+                an_older_lease_of_the_same_node_finishes_nothing,
+                answers_come_in_the_order_given,
+                an_unknown_job_is_a_lost_lease,
+                a_mixed_batch_is_written_whole,
+                concurrent_finishes_of_one_run_end_it_once,
+                a_late_worker_cannot_finish_a_rescued_job,
+                every_ending_of_a_lost_lease_writes_nothing,
+                a_payload_aside_goes_with_its_job,
+            ];
+            rescue: [
+                jobs_of_a_node_whose_lease_ran_out_are_queued_again,
+                a_live_node_keeps_its_jobs,
+                a_heartbeat_renews_the_lease,
+                the_last_attempt_is_dead_with_node_lost,
+                a_job_asked_to_cancel_ends_cancelled,
+                a_lost_node_hears_that_it_is_lost,
+                an_unknown_node_hears_that_it_is_lost,
+                a_node_row_deleted_by_hand_leaves_no_orphan,
+                a_rescue_after_a_finish_finds_nothing,
+                a_finish_after_the_lease_ran_out_but_before_the_rescue_counts,
+                a_rescue_racing_a_finish_ends_each_job_once,
+                at_most_ten_nodes_are_rescued_at_once,
+                concurrent_rescues_give_each_job_away_once,
+                a_rescue_wakes_from_the_start,
+                a_node_that_leaves_is_forgotten,
+                a_node_that_leaves_with_jobs_loses_them_at_once,
+                nodes_are_listed_live_ones_first,
+                errors_of_rescues_are_capped_as_well,
+            ];
+            leader: [
+                only_one_leads,
+                renewing_keeps_the_term,
+                an_expired_lead_goes_to_the_next_with_a_higher_term,
+                an_own_lead_that_expired_raises_the_term,
+                a_lead_that_is_resigned_is_free_at_once,
+                resigning_an_old_term_changes_nothing,
+                a_sweep_under_an_old_term_is_refused,
+                partitions_under_an_old_term_are_refused,
+                a_sweep_forgets_nodes_that_were_lost_over_an_hour_ago,
+                a_sweep_finds_running_jobs_without_a_node,
+                concurrent_candidates_make_one_leader,
+            ];
+            list: [
+                newest_first_over_waiting_and_ended,
+                pages_join_without_gap_or_repeat,
+                pages_stay_right_while_jobs_move,
+                filters_by_state,
+                filters_by_kind_and_queue,
+                a_look_is_bounded_and_its_cursor_honest,
+                payloads_are_previews,
+                a_page_has_at_most_two_hundred_jobs,
+                a_cursor_reads_back,
+                an_empty_store_has_an_empty_page,
+            ];
+            states: [
+                every_state_can_be_reached_and_is_told_the_same_way,
+                every_move_is_the_one_of_the_table,
+            ];
+            edit: [
+                cancel_ends_a_waiting_job_at_once,
+                cancel_of_a_running_job_asks_its_node,
+                whatever_ends_a_run_asked_to_cancel_ends_it_cancelled,
+                a_late_done_of_a_cancelled_job_leaves_its_output,
+                cancel_after_the_end_is_refused,
+                asking_again_changes_nothing,
+                who_and_why_are_cut,
+                a_cancelled_job_that_keeps_nothing_is_gone,
+                retry_of_a_dead_job_adds_attempts_and_numbers_rise,
+                retry_of_a_cancelled_job_takes_it_from_history,
+                retry_of_a_waiting_job_runs_it_now,
+                retry_is_refused_where_the_table_says_so,
+                retry_with_absurd_attempts_stays_in_range,
+                an_unknown_job_is_not_found,
+                a_cancel_racing_a_finish_has_one_winner,
+                cancels_lists_only_this_nodes_jobs,
+                a_retry_wakes_from_the_start_and_a_cancel_its_node,
+            ];
+            hostile: [
+                payloads_are_kept_byte_for_byte,
+                a_payload_of_a_mebibyte_comes_back_whole,
+                payloads_around_the_border_of_aside_come_back_whole,
+                odd_names_are_kept_and_found,
+                odd_texts_in_errors_and_reasons_are_kept,
+                meta_and_tags_are_kept,
+                the_edges_of_time_are_kept,
+                a_hand_made_time_stops_nobody,
+                five_nodes_migrate_at_once,
+                migrating_again_applies_nothing,
+            ];
+            stress: [
+                each_job_ends_once_whatever_happens_to_its_nodes,
+                overlapping_edits_never_deadlock,
+            ];
+        }
+    };
+    (@stamp $flavour:ident; $($file:ident: [$($case:ident,)*];)*) => {
+        $(mod $file {
+            $(#[test]
+            fn $case() {
+                crate::harness::run(
+                    crate::harness::Flavour::$flavour,
+                    crate::conformance::$file::$case,
+                );
+            })*
+        })*
+    };
+}

@@ -1,0 +1,98 @@
+//! What documents repeat from the code must be what the code says.
+
+use std::fs::read_to_string;
+use std::path::Path;
+
+use longshore::State;
+use longshore::job::Event;
+use longshore::job::state::next;
+
+/// A file of the tree, by its path from the workspace's root.
+fn file(path: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace");
+    read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn the_readme_shows_the_example() {
+    let readme = file("README.md");
+    let (_, rest) = readme.split_once("```rust\n").expect("a block of Rust");
+    let (shown, _) = rest.split_once("```").expect("its end");
+    let example = file("crates/longshore/examples/hello.rs");
+    let (_, code) = example.split_once("\n\n").expect("words, an empty line, code");
+    assert_eq!(shown, code, "README.md and examples/hello.rs differ");
+}
+
+const EVENTS: [Event; 16] = [
+    Event::FallDue,
+    Event::RunNow,
+    Event::Claim,
+    Event::AskCancel,
+    Event::Succeed,
+    Event::Snooze { first: true },
+    Event::Snooze { first: false },
+    Event::Fail { last: false },
+    Event::Fail { last: true },
+    Event::Rescue { last: false },
+    Event::Rescue { last: true },
+    Event::GiveBack,
+    Event::Bury,
+    Event::Cancel,
+    Event::EndAfterCancel,
+    Event::Retry,
+];
+
+/// How the table names an event. Without a catch-all arm: a new event has to be put in here, and
+/// into the list above.
+fn words(event: Event) -> &'static str {
+    match event {
+        Event::FallDue => "it falls due",
+        Event::RunNow => "run now",
+        Event::Claim => "claim",
+        Event::AskCancel => "cancel, while it runs",
+        Event::Succeed => "succeed",
+        Event::Snooze { first: true } => "snooze, no other attempt counted",
+        Event::Snooze { first: false } => "snooze, another attempt counted",
+        Event::Fail { last: false } => "fail, attempts left",
+        Event::Fail { last: true } => "fail, last attempt",
+        Event::Rescue { last: false } => "rescue, attempts left",
+        Event::Rescue { last: true } => "rescue, last attempt",
+        Event::GiveBack => "give back",
+        Event::Bury => "dead, says the handler",
+        Event::Cancel => "cancel, while it waits",
+        Event::EndAfterCancel => "end, after cancel was asked for",
+        Event::Retry => "retry",
+    }
+}
+
+#[test]
+fn the_table_of_moves_is_the_one_of_the_code() {
+    let states = State::ALL.map(State::as_str).join(" | ");
+    let mut table = format!("| event | {states} |\n|---|{}\n", "---|".repeat(State::ALL.len()));
+    for event in EVENTS {
+        let cells = State::ALL.map(|from| next(from, event).map_or("–", State::as_str));
+        table += &format!("| {} | {} |\n", words(event), cells.join(" | "));
+    }
+    let page = file("docs/reference/states.md");
+    assert!(page.contains(&table), "docs/reference/states.md should have this table:\n{table}");
+}
+
+#[test]
+fn every_dependency_has_its_line() {
+    let decision = file("docs/adr/0009-dependencies.md");
+    for package in ["longshore", "longshore-kinds", "longshore-cli"] {
+        let mut table = String::new();
+        for line in file(&format!("crates/{package}/Cargo.toml")).lines() {
+            let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            if line.starts_with('[') {
+                table = line.to_owned();
+            } else if table.ends_with("dependencies]")
+                && !name.is_empty()
+                && !name.starts_with('#')
+                && !name.starts_with("longshore")
+            {
+                assert!(decision.contains(&format!("| `{name}` |")), "0009 has no `{name}`");
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The one integration-test binary: both stores, held to the same words.
+
+mod harness;
+#[macro_use]
+mod conformance;
+
+mod cases;
+mod docs;
+mod migrations;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod sqlite;
+mod tidy;
+#[cfg(feature = "postgres")]
+mod walk;
+mod worker;

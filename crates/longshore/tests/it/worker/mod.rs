@@ -1,0 +1,329 @@
+//! A worker as its users see it: real handlers, the real clock, short times. A case is written once
+//! and stamped for each backend, like those of the suite.
+
+pub mod cancel;
+#[cfg(feature = "postgres")]
+pub mod cut;
+pub mod files;
+#[cfg(feature = "postgres")]
+pub mod hints;
+pub mod lease;
+pub mod outcomes;
+#[cfg(target_os = "linux")]
+pub mod processes;
+pub mod slots;
+pub mod stops;
+pub mod wakes;
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use longshore::store::{AskCancel, Store};
+use longshore::{
+    Client, Clock, JobId, JobRow, Limits, NewJob, State, Timestamp, Worker, WorkerConfig,
+};
+
+use crate::harness::*;
+
+/// How long a test's node keeps its jobs without a heartbeat.
+pub const LEASE: Duration = Duration::from_secs(3);
+/// How long before the end of its lease it stops its handlers.
+pub const MARGIN: Duration = Duration::from_secs(1);
+const BEAT: Duration = Duration::from_millis(300);
+const LONGEST_CASE: Duration = Duration::from_secs(90);
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
+
+/// A database with the real clock, and a client on it.
+pub struct Desk {
+    pub t: Harness,
+    pub client: Client,
+}
+
+/// Runs `case` on a fresh database, and takes the database away whatever happened.
+pub fn run<F: Future<Output = ()>>(flavour: Flavour, case: impl FnOnce(Arc<Desk>) -> F) {
+    block_on(async {
+        let Some(t) = Harness::with_clock(flavour, Clock::real()).await else { return };
+        let client = client_at(&t, &t.database.url()).await;
+        let desk = Arc::new(Desk { t: t.clone(), client: client.clone() });
+        let case = tokio::time::timeout(LONGEST_CASE, case(desk));
+        let ended = AssertUnwindSafe(case).catch_unwind().await;
+        client.close().await;
+        t.remove().await;
+        match ended {
+            Ok(in_time) => in_time.expect("the test ends in time"),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    });
+}
+
+async fn client_at(t: &Harness, url: &str) -> Client {
+    let options = t.database.options(Clock::real());
+    Client::open_with(url, options, Limits::default()).await.expect("a client")
+}
+
+/// Short times, so that a test may wait for them.
+pub fn short() -> WorkerConfig {
+    WorkerConfig {
+        lease_for: LEASE,
+        heartbeat_every: BEAT,
+        stop_margin: MARGIN,
+        poll_every: 200 * MILLI,
+        drain_for: 5 * SECOND,
+        ..WorkerConfig::default()
+    }
+}
+
+/// Waits until `come` is true, not for ever.
+pub async fn until(what: &str, mut come: impl AsyncFnMut() -> bool) {
+    let give_up = Instant::now() + LONGEST_WAIT;
+    while !come().await {
+        assert!(Instant::now() < give_up, "waited {LONGEST_WAIT:?} in vain until {what}");
+        tokio::time::sleep(5 * MILLI).await;
+    }
+}
+
+impl Desk {
+    /// A worker with short times and ten slots, without handlers.
+    pub fn worker(&self) -> Worker {
+        Worker::new(self.client.clone()).config(short()).queue("default", 10)
+    }
+
+    /// Another process's client on the same database.
+    pub async fn beside(&self) -> Client {
+        self.client_at(&self.t.database.url()).await
+    }
+
+    pub async fn client_at(&self, url: &str) -> Client {
+        client_at(&self.t, url).await
+    }
+
+    /// A store whose clock is so far ahead that every lease has run out by it.
+    pub async fn ahead(&self) -> Arc<dyn Store> {
+        let clock = Clock::manual(Timestamp::now());
+        clock.advance(MINUTE);
+        longshore::store::open(&self.t.database.url(), self.t.database.options(clock))
+            .await
+            .expect("a store ahead of time")
+    }
+
+    pub async fn enqueue(&self, job: NewJob) -> JobId {
+        self.client.enqueue(job).await.expect("a job is enqueued").id
+    }
+
+    pub async fn enqueue_many(&self, jobs: Vec<NewJob>) -> Vec<JobId> {
+        let added = self.client.enqueue_many(jobs).await.expect("jobs are enqueued");
+        added.into_iter().map(|added| added.id).collect()
+    }
+
+    pub async fn get(&self, id: JobId) -> JobRow {
+        self.t.get(id).await
+    }
+
+    /// Waits until the job is in this state.
+    pub async fn comes_to(&self, id: JobId, state: State) -> JobRow {
+        until(&format!("job {id} is {state}"), async || self.t.state(id).await == state).await;
+        self.get(id).await
+    }
+
+    pub async fn cancel(&self, id: JobId) -> State {
+        self.client.cancel(id, AskCancel::default()).await.expect("a cancel")
+    }
+
+    /// How many jobs the database says are running.
+    pub async fn running(&self) -> u64 {
+        self.client.nodes().await.expect("nodes").iter().map(|node| node.running).sum()
+    }
+
+    /// How many jobs are in this state.
+    pub async fn count(&self, state: State) -> usize {
+        let mut query =
+            longshore::store::ListQuery { states: vec![state], limit: 200, ..Default::default() };
+        let mut count = 0;
+        loop {
+            let page = self.client.list(query.clone()).await.expect("a page");
+            count += page.jobs.len();
+            match page.next {
+                Some(next) => query.after = Some(next),
+                None => return count,
+            }
+        }
+    }
+}
+
+/// Counts what happens in handlers.
+#[derive(Clone, Default)]
+pub struct Tally(Arc<AtomicUsize>);
+
+impl Tally {
+    pub fn add(&self) -> usize {
+        self.0.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    pub fn get(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Holds handlers until it is opened.
+#[derive(Clone, Default)]
+pub struct Gate(tokio_util::sync::CancellationToken);
+
+impl Gate {
+    pub fn open(&self) {
+        self.0.cancel();
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
+    pub async fn pass(&self) {
+        self.0.cancelled().await;
+    }
+}
+
+/// `worker_cases!(Sqlite; file: [case, …]; …)`: one test for each case, on that backend.
+macro_rules! worker_cases {
+    ($flavour:ident; $($file:ident: [$($case:ident,)*];)*) => {
+        $(mod $file {
+            $(#[test]
+            fn $case() {
+                crate::worker::run(
+                    crate::harness::Flavour::$flavour,
+                    crate::worker::$file::$case,
+                );
+            })*
+        })*
+    };
+}
+
+/// All that hold on every backend.
+macro_rules! every_worker_case {
+    ($flavour:ident) => {
+        worker_cases! { $flavour;
+            outcomes: [
+                a_panic_costs_an_attempt_and_no_slot,
+                an_error_is_kept_with_its_causes,
+                a_handler_that_waits_for_ever_is_cut_off_in_time,
+                a_handler_that_spins_is_cut_off_and_counted_as_stuck,
+                a_blocking_handler_that_hangs_is_cut_off_and_counted_as_stuck,
+                a_hundred_bad_ends_leave_nobody_busy,
+                a_snooze_costs_no_attempt,
+                a_handler_may_end_its_job_for_good,
+                a_payload_that_does_not_fit_is_dead_at_once,
+                an_output_that_cannot_be_kept_is_told_apart,
+                an_unknown_kind_waits_for_a_node_that_knows_it,
+                a_result_that_cannot_be_stored_fails_alone,
+            ];
+            cancel: [
+                a_cancel_reaches_a_running_job_within_a_second,
+                a_late_success_of_a_cancelled_job_stays_cancelled,
+                a_cancel_of_a_job_kept_ready_ends_it_unstarted,
+            ];
+            slots: [
+                jobs_kept_ready_behind_a_slow_one_run_elsewhere,
+                handlers_that_use_the_client_cost_no_lease,
+                handlers_that_block_every_thread_cost_no_lease,
+                settings_that_cannot_work_are_refused_together,
+            ];
+            stops: [
+                a_stop_lets_runs_end_and_starts_nothing_new,
+                what_a_stop_cannot_wait_for_is_given_back,
+                a_handler_that_ignores_a_stop_is_cut_off_and_given_back,
+                a_forced_stop_waits_for_nobody,
+                a_stop_gives_back_what_was_kept_ready,
+                nodes_that_stop_leave_no_rows,
+            ];
+            lease: [
+                a_live_node_declared_lost_joins_anew,
+                a_rescue_by_a_node_without_handlers_is_enough,
+                there_is_a_leader_again_after_the_first_stops,
+            ];
+            wakes: [
+                an_idle_worker_starts_a_job_at_once,
+                retries_rescues_and_what_is_given_back_start_at_once,
+                a_commit_of_another_process_starts_a_job_at_once,
+                a_failed_job_comes_back_at_its_time,
+                a_bad_row_fails_no_neighbour,
+            ];
+        }
+    };
+}
+
+mod sqlite {
+    every_worker_case!(Sqlite);
+    worker_cases! { Sqlite;
+        files: [
+            a_file_locked_beyond_the_lease_stops_handlers_in_time,
+            a_stop_while_the_file_is_locked_ends_in_bounded_time,
+        ];
+    }
+    #[cfg(target_os = "linux")]
+    worker_cases! { Sqlite;
+        processes: [
+            a_job_that_kills_its_process_dies_in_the_end,
+            a_killed_nodes_jobs_start_elsewhere,
+            a_worker_whose_handle_is_dropped_serves_and_rests,
+            a_node_whose_file_is_locked_burns_little,
+        ];
+    }
+}
+
+#[cfg(feature = "postgres")]
+mod postgres {
+    every_worker_case!(Postgres);
+    worker_cases! { Postgres;
+        cut: [
+            a_node_that_is_cut_off_stops_its_handlers_and_joins_anew,
+            a_node_whose_packets_vanish_stops_its_handlers_and_joins_anew,
+            results_outlast_an_outage_and_nothing_runs_twice,
+            readiness_goes_with_the_lease_and_comes_back,
+            a_claim_whose_reply_is_lost_runs_its_jobs_once,
+            a_finish_whose_reply_is_lost_is_written_once,
+            a_stop_while_the_database_is_away_ends_in_bounded_time,
+            a_stop_while_packets_vanish_ends_in_bounded_time,
+            claims_pause_while_results_pile_up,
+        ];
+        hints: [
+            single_enqueues_share_their_commits,
+            jobs_start_after_the_listener_was_killed_ten_times,
+        ];
+    }
+    #[cfg(target_os = "linux")]
+    worker_cases! { Postgres;
+        processes: [
+            a_job_that_kills_its_process_dies_in_the_end,
+            a_killed_nodes_jobs_start_elsewhere,
+            a_worker_whose_handle_is_dropped_serves_and_rests,
+            a_node_without_its_database_burns_no_processor,
+        ];
+    }
+}
+
+/// Through a pooler nothing is heard, so there polling must do.
+#[cfg(feature = "postgres")]
+mod pooled {
+    worker_cases! { Pooled;
+        outcomes: [
+            a_panic_costs_an_attempt_and_no_slot,
+            a_hundred_bad_ends_leave_nobody_busy,
+            a_snooze_costs_no_attempt,
+        ];
+        cancel: [
+            a_cancel_reaches_a_running_job_within_a_second,
+        ];
+        slots: [
+            handlers_that_use_the_client_cost_no_lease,
+        ];
+        stops: [
+            what_a_stop_cannot_wait_for_is_given_back,
+        ];
+        lease: [
+            a_live_node_declared_lost_joins_anew,
+        ];
+    }
+}

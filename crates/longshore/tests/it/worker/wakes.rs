@@ -1,0 +1,113 @@
+//! Work starts because somebody said so; with a poll once a minute nothing else could be the cause.
+
+use std::sync::Arc;
+
+use longshore::{Backoff, JobError, Run, State, Working};
+
+use super::*;
+
+/// Polls so seldom that no test lives to see it.
+pub fn deaf() -> WorkerConfig {
+    WorkerConfig { poll_every: 10 * MINUTE, ..short() }
+}
+
+pub async fn idle(d: &Desk) -> Working {
+    let worker =
+        d.worker().config(deaf()).handle("k", async |_: Run| {}).start().expect("a worker");
+    // Its first look is over once it has run something.
+    let id = d.enqueue(job()).await;
+    d.comes_to(id, State::Succeeded).await;
+    worker
+}
+
+pub async fn an_idle_worker_starts_a_job_at_once(d: Arc<Desk>) {
+    let worker = idle(&d).await;
+    for _ in 0..20 {
+        let id = d.enqueue(job()).await;
+        d.comes_to(id, State::Succeeded).await;
+    }
+    worker.stop().await;
+}
+
+pub async fn retries_rescues_and_what_is_given_back_start_at_once(d: Arc<Desk>) {
+    let worker = idle(&d).await;
+
+    // Waiting for tomorrow, then wanted now.
+    let later = d.enqueue(job().run_in(HOUR)).await;
+    d.client.retry(later, 1).await.expect("a retry");
+    d.comes_to(later, State::Succeeded).await;
+
+    // Held by a node that gives back, and by one that is lost.
+    for lost in [false, true] {
+        let node = d.t.node().await;
+        let id = d.enqueue(NewJob::new("held")).await;
+        let run =
+            node.claim_from(&[ask("default", 1)], &["held"]).await.pop().expect("it is there");
+        let kind = format!("UPDATE {} SET kind = 'k'", d.t.table("job"));
+        d.t.execute(kind).await;
+        if lost {
+            d.t.store.leave(node.id).await.expect("it leaves");
+            // By the worker's own client: what others do is another test's.
+        } else {
+            d.t.finish(&run, longshore::store::Ending::GivenBack).await;
+        }
+        d.comes_to(id, State::Succeeded).await;
+    }
+    worker.stop().await;
+}
+
+pub async fn a_commit_of_another_process_starts_a_job_at_once(d: Arc<Desk>) {
+    let worker = idle(&d).await;
+    let other = d.beside().await;
+    for _ in 0..20 {
+        let id = other.enqueue(job()).await.expect("a job").id;
+        d.comes_to(id, State::Succeeded).await;
+    }
+    worker.stop().await;
+    other.close().await;
+}
+
+/// What no call of ours does: the database refuses one kind.
+async fn refuse(d: &Desk) {
+    let sql = if d.t.is_sqlite() {
+        "CREATE TRIGGER refuse BEFORE INSERT ON longshore_job WHEN new.kind = 'odd'
+         BEGIN SELECT RAISE(ABORT, 'refused by hand'); END"
+    } else {
+        "ALTER TABLE longshore.job ADD CONSTRAINT refuse CHECK (kind <> 'odd')"
+    };
+    d.t.execute(sql.into()).await;
+}
+
+pub async fn a_bad_row_fails_no_neighbour(d: Arc<Desk>) {
+    refuse(&d).await;
+    let calls = (0..60).map(|at| {
+        let client = d.client.clone();
+        let kind = if at % 20 == 7 { "odd" } else { "k" };
+        tokio::spawn(async move { (kind, client.enqueue(NewJob::new(kind)).await.is_ok()) })
+    });
+    let mut added = 0;
+    for call in calls.collect::<Vec<_>>() {
+        let (kind, went_well) = call.await.expect("no panic");
+        assert_eq!(went_well, kind == "k");
+        added += i64::from(went_well);
+    }
+    assert_eq!(d.t.count("job").await, added);
+}
+
+/// A failure comes back by itself: its time is looked at without a word from anybody.
+pub async fn a_failed_job_comes_back_at_its_time(d: Arc<Desk>) {
+    let worker = d
+        .worker()
+        .handle(
+            "k",
+            async |run: Run| {
+                if run.attempt() == 1 { Err(JobError::new("not yet")) } else { Ok(()) }
+            },
+        )
+        .start()
+        .expect("a worker");
+    let id = d.enqueue(job().backoff(Backoff::fixed(300 * MILLI))).await;
+    let row = d.comes_to(id, State::Succeeded).await;
+    assert_eq!(row.attempt, 2);
+    worker.stop().await;
+}
