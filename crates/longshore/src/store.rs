@@ -3,7 +3,6 @@
 mod claim;
 mod ending;
 mod error;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod migration;
 mod node;
 mod query;

@@ -189,7 +189,11 @@ impl Node {
     fn start_ready(&mut self) {
         while let Some(job) = self.slots.start_next() {
             let (queue, refused) = (job.queue.clone(), job.clone());
-            if self.runs.start(job) {
+            if let Some(old_no) = self.runs.take_over(&job) {
+                // It lay ready twice: claimed again after a crash of the database took the first claim.
+                self.slots.free(&queue, None);
+                self.ledger.closed(old_no);
+            } else if self.runs.start(job) {
                 self.gauges.started();
             } else {
                 self.slots.free(&queue, None);

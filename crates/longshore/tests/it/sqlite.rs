@@ -58,6 +58,8 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
         ("cancel.sql", "ask", 4),
         ("cancel.sql", "mark", 4),
         ("claim.sql", "take", 6 + 2 * LANES),
+        ("finish.sql", "drop", 2),
+        ("finish.sql", "drop_kept", 2),
         ("list.sql", "hot", 7),
         ("list.sql", "cold", 7),
         ("list.sql", "last_hot", 2),

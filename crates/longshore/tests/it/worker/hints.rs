@@ -1,8 +1,8 @@
-//! What PostgreSQL hears and shares.
+//! What only PostgreSQL does: hears, shares commits, makes partitions.
 
 use std::sync::Arc;
 
-use longshore::State;
+use longshore::{Run, State};
 
 use super::wakes::idle;
 use super::*;
@@ -35,4 +35,28 @@ pub async fn jobs_start_after_the_listener_was_killed_ten_times(d: Arc<Desk>) {
     }
     worker.stop().await;
     other.close().await;
+}
+
+pub async fn a_leader_whose_first_chore_fails_does_it_later(d: Arc<Desk>) {
+    let rename =
+        |from: &str, to: &str| format!("ALTER FUNCTION longshore.{from}(date) RENAME TO {to}");
+    let days = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'longshore.history'::regclass";
+    // The migration made the first week; the last of its days is wanted again.
+    let drop_last = "DO $$ DECLARE last regclass; BEGIN
+        SELECT inhrelid::regclass INTO last FROM pg_inherits
+        WHERE inhparent = 'longshore.history'::regclass
+        ORDER BY inhrelid::regclass::text DESC LIMIT 1;
+        EXECUTE 'DROP TABLE ' || last; END $$";
+    let whole = d.t.number(days.into()).await;
+    d.t.execute(drop_last.into()).await;
+    d.t.execute(rename("make_history_day", "away")).await;
+    let worker = d.worker().handle("k", async |_: Run| {}).start().expect("a worker");
+    let term = "SELECT max(term) FROM longshore.leader";
+    until("it leads", async || d.t.number(term.into()).await > 0).await;
+    assert_eq!(d.t.number(days.into()).await, whole - 1, "it could not make the day");
+
+    d.t.execute(rename("away", "make_history_day")).await;
+
+    until("it is made", async || d.t.number(days.into()).await == whole).await;
+    worker.stop().await;
 }

@@ -291,6 +291,7 @@ mod postgres {
         hints: [
             single_enqueues_share_their_commits,
             jobs_start_after_the_listener_was_killed_ten_times,
+            a_leader_whose_first_chore_fails_does_it_later,
         ];
     }
     #[cfg(target_os = "linux")]
