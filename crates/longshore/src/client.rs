@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::engine::Engine;
 use crate::job::{Invalid, JobId, JobRow, Limits, NewJob, State};
 use crate::store::{
-    self, AskCancel, Enqueued, ListQuery, NodeRow, Page, Repeat, Result, Store, StoreError,
+    self, AskCancel, Edit, Enqueued, ListQuery, NodeRow, Page, Repeat, Result, Store, StoreError,
     StoreOptions, Tx,
 };
 use funnel::Funnel;
@@ -31,6 +31,8 @@ struct Inner {
     store: Arc<dyn Store>,
     engine: Engine,
     funnel: Funnel,
+    /// Jobs with a unique key may have to wait for each other; all others must not.
+    unique_funnel: Funnel,
     limits: Limits,
 }
 
@@ -53,7 +55,8 @@ impl Client {
         let url = url.to_owned();
         let store = engine.run(async move { store::open(&url, options).await }).await?;
         let funnel = Funnel::start(&engine, Arc::clone(&store));
-        Ok(Client(Arc::new(Inner { store, engine, funnel, limits })))
+        let unique_funnel = Funnel::start(&engine, Arc::clone(&store));
+        Ok(Client(Arc::new(Inner { store, engine, funnel, unique_funnel, limits })))
     }
 
     /// Brings the schema up to this program's version; answers the versions it applied. Safe to
@@ -67,10 +70,13 @@ impl Client {
     ///
     /// Fails with [`StoreError::Invalid`] for a job that cannot be enqueued; nothing was written. After
     /// [`StoreError::Unavailable`] it may be there all the same: a repeat adds nothing if the job has
-    /// the caller's own id ([`NewJob::with_id`]).
+    /// the caller's own id ([`NewJob::with_id`]). A job whose unique key another one holds is
+    /// answered by its rule ([`crate::OnConflict`]), and only once that other one is committed.
     pub async fn enqueue(&self, job: NewJob) -> Result<Enqueued> {
         job.check(&self.0.limits)?;
-        self.0.funnel.enqueue(job).await
+        let unique = job.unique.is_some();
+        let funnel = if unique { &self.0.unique_funnel } else { &self.0.funnel };
+        funnel.enqueue(job).await
     }
 
     /// Adds all of `jobs` or none; answers in order.
@@ -136,6 +142,19 @@ impl Client {
     pub async fn retry(&self, id: JobId, attempts: u32) -> Result<()> {
         let attempts = attempts.clamp(1, 1_000_000);
         self.call(move |store| async move { store.retry(id, attempts).await }).await
+    }
+
+    /// Changes a waiting job; answers its version after that. [`StoreError::Refused`] if it does not
+    /// wait, [`StoreError::VersionChanged`] if the edit names another version than it has.
+    pub async fn edit(&self, id: JobId, edit: Edit) -> Result<u32> {
+        edit.check(&self.0.limits)?;
+        self.call(move |store| async move { store.edit(id, &edit).await }).await
+    }
+
+    /// Removes a job, with its payload and history, and frees its unique key.
+    /// [`StoreError::Refused`] while it runs: cancel it first.
+    pub async fn delete(&self, id: JobId) -> Result<()> {
+        self.call(move |store| async move { store.delete(id).await }).await
     }
 
     /// All nodes, live ones first.

@@ -6,6 +6,7 @@ pub mod name;
 pub mod outcome;
 pub mod state;
 pub(crate) mod text;
+pub(crate) mod unique;
 
 mod invalid;
 pub(crate) mod new;
@@ -23,6 +24,7 @@ pub use new::{Limits, NewJob};
 pub use outcome::{IntoOutcome, JobError, Outcome};
 pub use row::{AttemptError, AttemptFault, Cancel, JobRow};
 pub use state::{Event, State};
+pub use unique::{OnConflict, Unique};
 
 /// A job's id: a UUIDv7 made where the job is enqueued, growing within a process, so that ids carry
 /// the order of enqueueing.

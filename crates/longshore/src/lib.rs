@@ -17,8 +17,11 @@ pub mod bench; // the figure, the floor and the ratio
 
 pub use client::Client;
 pub use clock::Clock;
-pub use job::{Backoff, IntoOutcome, JobError, JobId, JobRow, Limits, NewJob, Outcome, State};
+pub use job::{
+    Backoff, IntoOutcome, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,
+    Unique,
+};
 pub use observe::Health;
-pub use store::{StoreError, StoreOptions};
+pub use store::{Edit, StoreError, StoreOptions};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use worker::{Run, StopReason, Worker, WorkerConfig, Working};

@@ -1,8 +1,10 @@
 //! Where jobs live: one trait, two backends, held to the same words by one conformance suite.
 
 mod claim;
+mod edit;
 mod ending;
 mod error;
+pub(crate) mod keys;
 mod migration;
 mod node;
 mod query;
@@ -24,7 +26,8 @@ use crate::job::{JobId, JobRow, NewJob, State};
 use crate::time::Timestamp;
 
 pub use claim::{Claim, Claimed, ClaimedJob, LANES, LaneMark, QueueAsk, START};
-pub use ending::{Ack, Ending, Held, NodeFault};
+pub use edit::Edit;
+pub use ending::{Ack, Ending, Held, MAX_THROTTLES, NodeFault};
 pub use error::StoreError;
 pub use migration::Migration;
 pub use node::{Beat, Lead, NewNode, NodeId, NodeRow, Pulse, Rescued, Term};
@@ -56,8 +59,13 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
 
     /// Adds all of `jobs` or none; answers in the order given. A job whose id is already there
     /// (waiting, running or dead; with [`Repeat::Yes`] in history as well) is a duplicate and left
-    /// as it is. Wakes whom it must.
+    /// as it is. A job whose unique key another one holds is answered by its rule, with the holder's
+    /// id, and never before the holder was committed. Wakes whom it must.
     async fn enqueue(&self, jobs: &[NewJob], repeat: Repeat) -> Result<Vec<Enqueued>>;
+
+    /// The same, but rather than wait over a moment for a unique key that an open transaction holds,
+    /// fails with [`StoreError::KeyBusy`].
+    async fn enqueue_unless_busy(&self, jobs: &[NewJob]) -> Result<Vec<Enqueued>>;
 
     /// The same inside the caller's transaction: nothing is seen before it commits, nothing stays
     /// if it rolls back. Refused if the connection belongs to the other kind of database.
@@ -91,6 +99,15 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// Makes a scheduled, retrying, dead or cancelled job queued, with at least `attempts` attempts
     /// left. Its number of attempts and its errors stay. Refused in any other state.
     async fn retry(&self, id: JobId, attempts: u32) -> Result<()>;
+
+    /// Changes a waiting job; answers its version after that. Refused in any other state, and when
+    /// the edit names another version than it has. Wakes whom it must. A repeat does the same again,
+    /// unless it names a version.
+    async fn edit(&self, id: JobId, edit: &Edit) -> Result<u32>;
+
+    /// Removes a job that does not run, with its payload, history and unique keys. A repeat finds
+    /// nothing.
+    async fn delete(&self, id: JobId) -> Result<()>;
 
     /// A job, wherever it is; `None` if there is none with that id (any more).
     async fn get(&self, id: JobId) -> Result<Option<JobRow>>;
@@ -171,8 +188,26 @@ pub enum Repeat {
 pub struct Enqueued {
     /// The job's id.
     pub id: JobId,
-    /// It was there already; nothing was added for it.
+    /// It was there already (the same id, or another job with the same unique key); nothing was
+    /// added for it.
     pub duplicate: bool,
+    /// It was there already, and has this payload, time and priority now
+    /// ([`crate::OnConflict::Replace`]).
+    pub replaced: bool,
+}
+
+impl Enqueued {
+    pub(crate) fn added(id: JobId) -> Enqueued {
+        Enqueued { id, duplicate: false, replaced: false }
+    }
+
+    pub(crate) fn duplicate(id: JobId) -> Enqueued {
+        Enqueued { id, duplicate: true, replaced: false }
+    }
+
+    pub(crate) fn replaced(id: JobId) -> Enqueued {
+        Enqueued { id, duplicate: true, replaced: true }
+    }
 }
 
 /// Who wants a job cancelled, and why; both in the caller's words.

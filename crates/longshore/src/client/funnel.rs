@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::engine::Engine;
 use crate::job::NewJob;
@@ -14,6 +14,8 @@ use crate::store::{Enqueued, Repeat, Result, Store, StoreError};
 const MAX_JOBS: usize = 500;
 /// The most bytes of one statement.
 const MAX_BYTES: usize = 1 << 20;
+/// How many may wait for open transactions at once, each on a connection of its own.
+const MAX_WAITING_ALONE: usize = 2;
 /// How many may wait; beyond, callers wait to get in.
 const MAX_WAITING: usize = 4_096;
 
@@ -42,6 +44,7 @@ impl Funnel {
 }
 
 async fn run(store: Arc<dyn Store>, mut waiting: mpsc::Receiver<Call>) {
+    let waiting_alone = Arc::new(Semaphore::new(MAX_WAITING_ALONE));
     let mut held_over = None;
     loop {
         let first = match held_over.take() {
@@ -62,32 +65,45 @@ async fn run(store: Arc<dyn Store>, mut waiting: mpsc::Receiver<Call>) {
             }
             batch.push(call);
         }
-        send(&*store, batch).await;
+        send(&store, &waiting_alone, batch).await;
     }
 }
 
 /// One statement for all; if that fails for a reason of one of them, each alone, so that a bad row
-/// never fails its neighbours.
-async fn send(store: &dyn Store, batch: Vec<Call>) {
+/// never fails its neighbours. One whose key an open transaction holds waits for it by itself.
+async fn send(store: &Arc<dyn Store>, waiting: &Arc<Semaphore>, batch: Vec<Call>) {
     let (jobs, answers): (Vec<_>, Vec<_>) =
         batch.into_iter().map(|call| (call.job, call.answer)).unzip();
-    match store.enqueue(&jobs, Repeat::No).await {
+    match store.enqueue_unless_busy(&jobs).await {
         Ok(added) => {
             for (answer, added) in answers.into_iter().zip(added) {
                 // A caller that went away does not want to know.
                 let _ = answer.send(Ok(added));
             }
         }
-        Err(error) if jobs.len() == 1 || error.is_unavailable() => {
+        Err(error @ StoreError::Unavailable { .. }) => {
             for answer in answers {
                 let _ = answer.send(Err(error.copy()));
             }
         }
         Err(_) => {
             for (job, answer) in jobs.into_iter().zip(answers) {
-                let added = store.enqueue(std::slice::from_ref(&job), Repeat::No).await;
-                let _ = answer.send(added.map(|added| added[0]));
+                match store.enqueue_unless_busy(std::slice::from_ref(&job)).await {
+                    Err(StoreError::KeyBusy) => wait_alone(store, waiting, Call { job, answer }),
+                    added => {
+                        let _ = answer.send(added.map(|added| added[0]));
+                    }
+                }
             }
         }
     }
+}
+
+fn wait_alone(store: &Arc<dyn Store>, waiting: &Arc<Semaphore>, call: Call) {
+    let (store, waiting) = (Arc::clone(store), Arc::clone(waiting));
+    tokio::spawn(async move {
+        let _turn = waiting.acquire().await.expect("nobody closes it");
+        let added = store.enqueue(&[call.job], Repeat::No).await;
+        let _ = call.answer.send(added.map(|added| added[0]));
+    });
 }

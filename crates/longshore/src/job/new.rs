@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::invalid::{Invalid, Problem};
+use super::unique::Unique;
 use super::{Backoff, JobId, json, name};
 use crate::time::Timestamp;
 
@@ -63,6 +64,7 @@ pub struct NewJob {
     pub(crate) retain: Option<Duration>,
     pub(crate) tags: Vec<String>,
     pub(crate) meta: Option<Box<str>>,
+    pub(crate) unique: Option<Unique>,
 }
 
 /// When a job is due, by the store's clock.
@@ -91,6 +93,7 @@ impl NewJob {
             retain: None,
             tags: Vec::new(),
             meta: None,
+            unique: None,
         }
     }
 
@@ -177,6 +180,12 @@ impl NewJob {
         self
     }
 
+    /// Makes it the only one of its kind for a key. Default: any number of jobs.
+    pub fn unique(mut self, unique: Unique) -> NewJob {
+        self.unique = Some(unique);
+        self
+    }
+
     /// The caller's own id, so that repeating the enqueue (after a lost reply, say) adds nothing.
     pub fn with_id(mut self, id: JobId) -> NewJob {
         self.id = id;
@@ -224,8 +233,7 @@ impl NewJob {
             Due::At(_) | Due::Now => {}
         }
         if let Some(timeout) = self.timeout {
-            check_span("timeout", timeout)?;
-            within("timeout", timeout.as_millis() as i128, 1, MAX_SPAN_MS)?;
+            check_span_ms("timeout", timeout, 1)?;
         }
         self.retain.map_or(Ok(()), |span| check_span("retain", span))?;
         check_backoff(self.backoff)?;
@@ -236,6 +244,7 @@ impl NewJob {
         for tag in &self.tags {
             check_name("tags", tag)?;
         }
+        self.unique.as_ref().map_or(Ok(()), Unique::check)?;
         check_json("payload", &self.payload, limits.payload_bytes)?;
         if let Some(meta) = &self.meta {
             check_json("meta", meta, MAX_META_BYTES)?;
@@ -247,7 +256,7 @@ impl NewJob {
     }
 }
 
-fn check_name(field: &'static str, text: &str) -> Result<(), Invalid> {
+pub(super) fn check_name(field: &'static str, text: &str) -> Result<(), Invalid> {
     name::check(text).map_err(|fault| {
         let name = text.chars().take(64).collect();
         Invalid::new(field, Problem::Name { name, fault })
@@ -262,7 +271,11 @@ fn check_json(field: &'static str, text: &str, limit_bytes: usize) -> Result<(),
 }
 
 fn check_span(field: &'static str, span: Duration) -> Result<(), Invalid> {
-    within(field, span.as_millis() as i128, 0, MAX_SPAN_MS)
+    check_span_ms(field, span, 0)
+}
+
+pub(super) fn check_span_ms(field: &'static str, span: Duration, min: i64) -> Result<(), Invalid> {
+    within(field, span.as_millis() as i128, min, MAX_SPAN_MS)
 }
 
 fn check_backoff(backoff: Option<Backoff>) -> Result<(), Invalid> {

@@ -20,6 +20,9 @@ pub enum Outcome {
     Failed(JobError),
     /// Run again after this long; the attempt does not count.
     Snooze(Duration),
+    /// Somebody (a rate limit, a busy server) said "later": run again after this long; the attempt does
+    /// not count, but the hundredth time in a row does, as a failure.
+    Throttled(Duration),
     /// It will never work: the job is dead at once.
     Dead(JobError),
     /// Stop for good; the job counts as cancelled, not as dead. The text says why.

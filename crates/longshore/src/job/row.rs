@@ -36,6 +36,10 @@ pub struct JobRow {
     /// How long it is to be kept once it ended; `None` if the enqueue did not say. Zero keeps nothing;
     /// nothing else is acted on yet.
     pub retain: Option<Duration>,
+    /// Its unique key, in the caller's words.
+    pub unique_key: Option<String>,
+    /// Counts its edits; see [`crate::Edit::if_version`]. 0 once it ended.
+    pub version: u32,
     /// Its tags.
     pub tags: Vec<String>,
     /// The caller's notes, a JSON object.
@@ -105,6 +109,10 @@ pub enum AttemptFault {
     NeverStarted,
     /// It was stopped with its node, after its attempt had been counted.
     Interrupted,
+    /// It was told to come later more often than one attempt may be.
+    Throttled,
+    /// A newer job took its unique key while it ran, and it did not end well.
+    Superseded,
 }
 
 impl AttemptFault {
@@ -117,6 +125,8 @@ impl AttemptFault {
             AttemptFault::NodeLost => "node_lost",
             AttemptFault::NeverStarted => "never_started",
             AttemptFault::Interrupted => "interrupted",
+            AttemptFault::Throttled => "throttled",
+            AttemptFault::Superseded => "superseded",
         }
     }
 }

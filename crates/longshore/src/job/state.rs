@@ -62,8 +62,14 @@ pub enum Event {
     Cancel,
     /// The run ends, in whatever way, after cancel was asked for.
     EndAfterCancel,
+    /// Its run ends, other than well, after a newer job took its unique key.
+    Supersede,
     /// An operator wants it to run again.
     Retry,
+    /// An operator changes its payload, time, queue, priority or tags.
+    Edit,
+    /// An operator wants it gone; no state follows.
+    Delete,
 }
 
 /// The state that `event` moves a job to; `None` where the event does not apply.
@@ -71,17 +77,19 @@ pub enum Event {
 pub fn next(from: State, event: Event) -> Option<State> {
     use {Event::*, State::*};
     Some(match (from, event) {
-        (Scheduled | Retrying, FallDue | RunNow) => Queued,
+        (Scheduled | Retrying, FallDue | RunNow) | (Queued, RunNow) => Queued,
         (Queued, Claim)                          => Running,
         (Running, AskCancel)                     => Running,
         (Running, Succeed)                       => Succeeded,
         (Running, Snooze { first: true })        => Scheduled,
         (Running, Snooze { first: false } | Fail { last: false })         => Retrying,
         (Running, Rescue { last: false } | GiveBack)                      => Queued,
-        (Running, Fail { last: true } | Rescue { last: true } | Bury)     => Dead,
+        (Running, Fail { last: true } | Rescue { last: true } | Bury | Supersede) => Dead,
         (Scheduled | Queued | Blocked | Retrying, Cancel)                 => Cancelled,
         (Running, EndAfterCancel)                => Cancelled,
         (Scheduled | Retrying | Cancelled | Dead, Retry)                  => Queued,
+        // Its new time says which of them it is then.
+        (Scheduled | Queued | Blocked | Retrying, Edit)                   => from,
         _ => return None,
     })
 }
@@ -180,7 +188,10 @@ impl fmt::Display for Event {
             Event::Rescue { .. } => "be rescued",
             Event::GiveBack => "be given back",
             Event::Bury => "be made dead",
+            Event::Supersede => "be superseded",
             Event::Retry => "be retried",
+            Event::Edit => "be edited",
+            Event::Delete => "be deleted",
         })
     }
 }
@@ -205,7 +216,10 @@ mod tests {
             Bury,
             Cancel,
             EndAfterCancel,
+            Supersede,
             Retry,
+            Edit,
+            Delete,
         ] {
             assert_eq!(next(State::Succeeded, event), None, "{event:?}");
         }

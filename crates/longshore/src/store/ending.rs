@@ -38,6 +38,14 @@ pub enum Ending {
         /// How long it waits.
         delay: Duration,
     },
+    /// The handler was told to come later; the attempt does not count. The [`MAX_THROTTLES`]th time in
+    /// a row it does: the attempt has failed then, with this error and delay.
+    Throttled {
+        /// How long it waits; at least a millisecond.
+        delay: Duration,
+        /// What to record if that was once too often.
+        error: NodeFault,
+    },
     /// Handed back unfinished by a stopping node: queued as it was, the attempt does not count.
     GivenBack,
     /// The handler said cancel.
@@ -46,6 +54,9 @@ pub enum Ending {
         why: String,
     },
 }
+
+/// How often in a row one attempt may be throttled before it counts as failed.
+pub const MAX_THROTTLES: i32 = 100;
 
 /// An error to append to a job: all of [`AttemptError`] but the time, which is the store's.
 pub type NodeFault = AttemptError;

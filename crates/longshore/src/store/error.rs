@@ -32,6 +32,41 @@ pub enum StoreError {
         /// What was asked for.
         event: Event,
     },
+    /// Another job holds the unique key, and the enqueue or retry refuses that; nothing was written.
+    #[error("{}unique key `{}` is held by job {holder}", place(*index), .key.escape_debug())]
+    KeyHeld {
+        /// The key, in the caller's words.
+        key: String,
+        /// The job that holds it.
+        holder: JobId,
+        /// The refused job's place in the call, counted from 0; `None` for a call with a single job.
+        index: Option<usize>,
+    },
+    /// The unique key was used with another payload ([`crate::Unique::same_payload`]); nothing was
+    /// written.
+    #[error("{}unique key `{}` was used with another payload, by job {holder}", place(*index), .key.escape_debug())]
+    KeyReused {
+        /// The key, in the caller's words.
+        key: String,
+        /// The job that holds it.
+        holder: JobId,
+        /// The refused job's place in the call, counted from 0; `None` for a call with a single job.
+        index: Option<usize>,
+    },
+    /// A unique key is held by a transaction that is still open; it may yet roll back, so nobody can
+    /// say whether the job is a duplicate. Nothing was written.
+    #[error("could not enqueue: a unique key is held by a transaction that is still open")]
+    KeyBusy,
+    /// The job was edited since it was read.
+    #[error("job {id} is at version {found}, not {expected}: somebody edited it meanwhile")]
+    VersionChanged {
+        /// The job.
+        id: JobId,
+        /// The version it has.
+        found: u32,
+        /// The version that the edit named.
+        expected: u32,
+    },
     /// The database's schema is not the one that this program needs.
     #[error("the schema is at version {found}, this program needs {needed}: {}", way_out(*found, *needed))]
     Schema {
@@ -64,6 +99,10 @@ pub enum StoreError {
     },
 }
 
+fn place(index: Option<usize>) -> String {
+    index.map(|index| format!("job {index}: ")).unwrap_or_default()
+}
+
 fn way_out(found: u32, needed: u32) -> &'static str {
     if found > needed { "upgrade this program" } else { "run `longshore migrate up`" }
 }
@@ -84,6 +123,16 @@ impl StoreError {
             StoreError::Refused { id, state, event } => {
                 StoreError::Refused { id: *id, state: *state, event: *event }
             }
+            StoreError::KeyHeld { key, holder, index } => {
+                StoreError::KeyHeld { key: key.clone(), holder: *holder, index: *index }
+            }
+            StoreError::KeyReused { key, holder, index } => {
+                StoreError::KeyReused { key: key.clone(), holder: *holder, index: *index }
+            }
+            StoreError::KeyBusy => StoreError::KeyBusy,
+            StoreError::VersionChanged { id, found, expected } => {
+                StoreError::VersionChanged { id: *id, found: *found, expected: *expected }
+            }
             StoreError::Schema { found, needed } => {
                 StoreError::Schema { found: *found, needed: *needed }
             }
@@ -98,6 +147,6 @@ impl StoreError {
 
     /// Whether the same call may succeed later without anybody doing anything.
     pub fn is_unavailable(&self) -> bool {
-        matches!(self, StoreError::Unavailable { .. })
+        matches!(self, StoreError::Unavailable { .. } | StoreError::KeyBusy)
     }
 }

@@ -40,7 +40,10 @@ impl Unwritten {
         match &self.ending {
             Ending::Succeeded { output } => 100 + output.as_ref().map_or(0, |text| text.len()),
             Ending::Failed { error, .. } | Ending::Dead { error } => 200 + error.message.len(),
-            Ending::Snoozed { .. } | Ending::GivenBack | Ending::Cancelled { .. } => 100,
+            Ending::Snoozed { .. }
+            | Ending::Throttled { .. }
+            | Ending::GivenBack
+            | Ending::Cancelled { .. } => 200,
         }
     }
 }

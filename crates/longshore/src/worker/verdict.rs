@@ -22,6 +22,10 @@ pub(super) fn verdict(
         Went::Answered(Outcome::Snooze(delay)) => {
             Ending::Snoozed { delay: delay.max(Duration::from_millis(1)) }
         }
+        Went::Answered(Outcome::Throttled(delay)) => {
+            let error = JobError::new("was told to come later too often");
+            Ending::Throttled { delay, error: fault(job, node, AttemptFault::Throttled, error) }
+        }
         Went::Answered(Outcome::Dead(error)) => {
             Ending::Dead { error: fault(job, node, AttemptFault::Error, error) }
         }

@@ -23,7 +23,7 @@ fn the_readme_shows_the_example() {
     assert_eq!(shown, code, "README.md and examples/hello.rs differ");
 }
 
-const EVENTS: [Event; 16] = [
+const EVENTS: [Event; 19] = [
     Event::FallDue,
     Event::RunNow,
     Event::Claim,
@@ -39,7 +39,10 @@ const EVENTS: [Event; 16] = [
     Event::Bury,
     Event::Cancel,
     Event::EndAfterCancel,
+    Event::Supersede,
     Event::Retry,
+    Event::Edit,
+    Event::Delete,
 ];
 
 /// How the table names an event. Without a catch-all arm: a new event has to be put in here, and
@@ -61,7 +64,10 @@ fn words(event: Event) -> &'static str {
         Event::Bury => "dead, says the handler",
         Event::Cancel => "cancel, while it waits",
         Event::EndAfterCancel => "end, after cancel was asked for",
+        Event::Supersede => "end other than done, after a newer job took its key",
         Event::Retry => "retry",
+        Event::Edit => "edit",
+        Event::Delete => "delete",
     }
 }
 

@@ -58,6 +58,9 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
         ("cancel.sql", "ask", 4),
         ("cancel.sql", "mark", 4),
         ("claim.sql", "take", 6 + 2 * LANES),
+        ("edit.sql", "delete", 1),
+        ("edit.sql", "delete_ended", 1),
+        ("edit.sql", "drop_aside", 1),
         ("finish.sql", "drop", 2),
         ("finish.sql", "drop_kept", 2),
         ("list.sql", "hot", 7),
@@ -68,16 +71,17 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
         ("node.sql", "expire", 2),
         ("retry.sql", "restore", 1),
         ("retry.sql", "forget", 1),
+        ("unique.sql", "free", 1),
     ];
     block_on(async {
         let t = Harness::fresh(Flavour::Sqlite).await.expect("SQLite");
         let mut conn = t.sqlite_conn().await;
-        let code: String = ["claim", "edit", "enqueue", "finish", "node", "read"]
+        let code: String = ["claim", "edit", "enqueue", "finish", "node", "read", "unique"]
             .map(|name| source(&format!("{name}.rs")))
             .concat();
         for file in [
-            "cancel", "claim", "enqueue", "finish", "leader", "list", "node", "release", "rescue",
-            "retry",
+            "cancel", "claim", "edit", "enqueue", "finish", "leader", "list", "node", "release",
+            "rescue", "retry", "unique",
         ] {
             let (file, konst) = (format!("{file}.sql"), file.to_uppercase());
             for (name, sql) in steps(&file) {

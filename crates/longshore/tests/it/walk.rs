@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use longshore::store::{
     AskCancel, Beat, Claim, Ending, Held, Lead, ListQuery, NodeId, QueueAsk, Repeat,
 };
-use longshore::{Clock, JobId, NewJob, Timestamp};
+use longshore::{Clock, Edit, JobId, NewJob, OnConflict, Timestamp, Unique};
 
 use crate::conformance::stress::Dice;
 use crate::harness::*;
@@ -73,7 +73,7 @@ async fn compare_all(one: &Harness, two: &Harness, known: &Known, seed: u64, ste
     }
     let nodes = [one.store.nodes().await.unwrap(), two.store.nodes().await.unwrap()];
     assert_eq!(format!("{:#?}", nodes[0]), format!("{:#?}", nodes[1]), "seed {seed}, step {step}");
-    for table in ["job", "history", "payload"] {
+    for table in ["job", "history", "payload", "unique_key"] {
         assert_eq!(
             one.count(table).await,
             two.count(table).await,
@@ -92,6 +92,8 @@ enum Call {
     Cancel(JobId),
     Cancels(NodeId),
     Retry(JobId, u32),
+    Edit(JobId, Edit),
+    Delete(JobId),
     Rescue,
     Leave(NodeId),
     Beat(NodeId),
@@ -125,7 +127,14 @@ impl Call {
         match dice.roll(100) {
             0..=14 => {
                 let count = dice.roll(6) + 1;
-                Call::Enqueue((0..count).map(|_| new_job(dice, now)).collect(), Repeat::No)
+                // Of several refusals in one call either database may name any.
+                let refuses = count == 1;
+                let mut jobs = Vec::new();
+                for _ in 0..count {
+                    let new = new_job(dice, now);
+                    jobs.push(unique(dice, new, refuses));
+                }
+                Call::Enqueue(jobs, Repeat::No)
             }
             15..=19 => {
                 let again = known.jobs[one_of(dice, known.jobs.len())].clone();
@@ -152,7 +161,9 @@ impl Call {
             }
             65..=71 => Call::Cancel(id),
             72..=73 => Call::Cancels(node),
-            74..=79 => Call::Retry(id, dice.roll(3) as u32),
+            74..=76 => Call::Retry(id, dice.roll(3) as u32),
+            77 => Call::Delete(id),
+            78..=79 => Call::Edit(id, edit(dice)),
             80..=83 => Call::Rescue,
             84 => Call::Leave(node),
             85..=87 => Call::Beat(node),
@@ -206,6 +217,8 @@ impl Call {
                 ids
             })),
             Call::Retry(id, attempts) => said(store.retry(*id, *attempts).await),
+            Call::Edit(id, edit) => said(store.edit(*id, edit).await),
+            Call::Delete(id) => said(store.delete(*id).await),
             Call::Rescue => said(store.rescue().await.map(sorted)),
             Call::Leave(node) => said(store.leave(*node).await),
             Call::Beat(node) => {
@@ -276,14 +289,45 @@ fn new_job(dice: &mut Dice, now: Timestamp) -> NewJob {
     if dice.roll(8) == 0 { job.with_id(JobId::new()) } else { job }
 }
 
+/// Gives some jobs one of a few keys.
+fn unique(dice: &mut Dice, job: NewJob, refuses: bool) -> NewJob {
+    if dice.roll(3) > 0 {
+        return job;
+    }
+    let mut unique = Unique::key(["x", "y"][dice.roll(2) as usize]);
+    unique = match dice.roll(4) {
+        0 => unique.within(MINUTE),
+        1 => unique.for_good(),
+        _ => unique,
+    };
+    unique = match dice.roll(3) {
+        0 => unique.on_conflict(OnConflict::Replace),
+        1 if refuses => unique.on_conflict(OnConflict::Refuse),
+        _ => unique,
+    };
+    job.unique(if refuses && dice.roll(4) == 0 { unique.same_payload() } else { unique })
+}
+
+fn edit(dice: &mut Dice) -> Edit {
+    let large = format!("\"{}\"", "y".repeat(2_500));
+    let edit = match dice.roll(4) {
+        0 => Edit::new().run_now(),
+        1 => Edit::new().run_in(SECOND),
+        2 => Edit::new().payload(if dice.roll(2) == 0 { large.as_str() } else { "[0]" }),
+        _ => Edit::new().priority(3).queue("b").tags(["edited"]),
+    };
+    if dice.roll(3) == 0 { edit.if_version(dice.roll(2) as u32) } else { edit }
+}
+
 fn ending(dice: &mut Dice) -> Ending {
     let delay = [std::time::Duration::ZERO, MILLI, SECOND, MINUTE][dice.roll(4) as usize];
-    match dice.roll(8) {
+    match dice.roll(9) {
         0 => failed(delay),
         1 => dead(),
         2 => snoozed(delay),
         3 => Ending::GivenBack,
         4 => cancelled(),
+        6 => Ending::Throttled { delay, error: fault("too often") },
         5 => done_with("{\"z\":1,\"a\":[]}"),
         _ => done(),
     }

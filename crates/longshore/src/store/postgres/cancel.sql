@@ -24,6 +24,15 @@ kept as (
         g.part_key, c.now, $2::text, $3::text, c.now, 'cancelled'
     from gone g, clock c
     where g.retain_ms is distinct from 0),
+keys as materialized (
+    select u.scope, u.key
+    from gone g
+        join longshore.unique_key u on u.scope = 'kind:' || g.kind and u.key = g.unique_key and u.job_id = g.id
+    where g.unique_key is not null
+    order by u.scope, u.key
+    for update of u),
+freed as (
+    delete from longshore.unique_key u using keys k where u.scope = k.scope and u.key = k.key),
 dropped as (
     delete from longshore.payload p
     where p.id = any(array(select g.id from gone g where g.retain_ms = 0 and g.payload is null))),

@@ -10,6 +10,7 @@ use crate::store::{AskCancel, NodeId, Result, StoreError, Wake};
 use super::PostgresStore;
 use super::error::{Fault, Tries};
 use super::session::{Session, within};
+use super::unique;
 
 const CANCEL: &str = include_str!("cancel.sql");
 const CANCELS: &str = include_str!("cancels.sql");
@@ -21,7 +22,7 @@ const MAX_BY_BYTES: usize = 255;
 const MAX_WHY_BYTES: usize = 8 * 1024;
 /// A job that is in neither table just moved from the second back to the first; once is enough to
 /// find it, unless somebody plays with it.
-const LOOKS: usize = 3;
+pub(super) const LOOKS: usize = 3;
 
 impl PostgresStore {
     pub(super) async fn ask_cancel(&self, id: JobId, cancel: &AskCancel) -> Result<State> {
@@ -111,14 +112,14 @@ impl PostgresStore {
             if let Some(row) = query.fetch_optional(session.conn()).await? {
                 let state = state_of(&row)?;
                 return match next(state, Event::Retry) {
-                    Some(_) => session.done().await,
+                    Some(_) => self.with_its_key(session, id).await,
                     None => refuse(session, id, state, Event::Retry).await,
                 };
             }
             let query = session.query(RETRY_ENDED).bind(id.as_uuid()).bind(attempts);
             let query = query.bind(self.clock.fixed());
             if query.fetch_optional(session.conn()).await?.is_some() {
-                return session.done().await;
+                return self.with_its_key(session, id).await;
             }
             // Cancelled here means that somebody else just moved it: look again.
             let state = ended(&mut session, id).await?;
@@ -131,8 +132,23 @@ impl PostgresStore {
     }
 }
 
+impl PostgresStore {
+    /// Commits a retry, if the job gets its unique key again.
+    async fn with_its_key(&self, mut session: Session, id: JobId) -> Result<(), Fault> {
+        let now = self.clock.fixed();
+        match unique::retake(session.conn(), id, now).await {
+            Ok(()) => session.done().await,
+            Err(Fault::Known(refused)) => {
+                session.undo().await?;
+                Err(refused.into())
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+}
+
 /// The state a job was in when it was locked.
-fn state_of(row: &PgRow) -> Result<State, sqlx::Error> {
+pub(super) fn state_of(row: &PgRow) -> Result<State, sqlx::Error> {
     let marks = Marks {
         dead: row.try_get(0)?,
         running: row.try_get(1)?,
@@ -143,13 +159,18 @@ fn state_of(row: &PgRow) -> Result<State, sqlx::Error> {
     Ok(State::of(&marks, row.try_get(5)?))
 }
 
-async fn ended(session: &mut Session, id: JobId) -> Result<Option<State>, Fault> {
+pub(super) async fn ended(session: &mut Session, id: JobId) -> Result<Option<State>, Fault> {
     let query = session.query(ENDED).bind(id.as_uuid());
     let Some(row) = query.fetch_optional(session.conn()).await? else { return Ok(None) };
     Ok(row.try_get::<&str, _>(0)?.parse().ok())
 }
 
-async fn refuse<T>(session: Session, id: JobId, state: State, event: Event) -> Result<T, Fault> {
+pub(super) async fn refuse<T>(
+    session: Session,
+    id: JobId,
+    state: State,
+    event: Event,
+) -> Result<T, Fault> {
     session.undo().await?;
     Err(StoreError::Refused { id, state, event }.into())
 }

@@ -1,6 +1,7 @@
 //! Adds jobs.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
@@ -9,17 +10,19 @@ use uuid::Uuid;
 
 use crate::job::NewJob;
 use crate::job::new::Due;
-use crate::store::{Conn, Enqueued, Repeat, Result, Wake};
+use crate::store::tx::Inner;
+use crate::store::{Conn, Enqueued, Repeat, Result, StoreError, Wake};
 use crate::time::Timestamp;
 
 use super::PostgresStore;
-use super::error::{Fault, Tries};
+use super::error::{Fault, Tries, sqlstate};
 use super::session::{Session, within};
-use crate::store::tx::Inner;
+use super::unique;
 
 const ENQUEUE: &str = include_str!("enqueue.sql");
 const FORGET: &str = include_str!("forget.sql");
 const NOTIFY_IN: &str = include_str!("notify_in.sql");
+const WAIT_FOR: &str = include_str!("wait_for.sql");
 
 /// The most jobs of one statement.
 const MAX_ROWS: usize = 500;
@@ -27,12 +30,17 @@ const MAX_ROWS: usize = 500;
 const MAX_BYTES: usize = 1 << 20;
 const DOING: &str = "enqueue";
 
+/// How long an enqueue that must not wait waits for a key.
+const MOMENT: Duration = Duration::from_millis(50);
+
 /// What a call added.
 #[derive(Default)]
-struct Added {
+pub(super) struct Added {
     ids: HashSet<Uuid>,
-    due: bool,
-    early: bool,
+    /// The answers of jobs that were not added because of their key.
+    pub instead: HashMap<Uuid, Enqueued>,
+    pub due: bool,
+    pub early: bool,
 }
 
 impl Added {
@@ -46,31 +54,63 @@ impl Added {
 
     /// One answer for each job, in order; of an id given twice only the first was added.
     fn answers(mut self, jobs: &[NewJob]) -> Vec<Enqueued> {
-        let answer =
-            |job: &NewJob| Enqueued { id: job.id, duplicate: !self.ids.remove(&job.id.as_uuid()) };
+        let answer = |job: &NewJob| {
+            let id = job.id.as_uuid();
+            match self.instead.get(&id) {
+                Some(answer) => *answer,
+                None if self.ids.remove(&id) => Enqueued::added(job.id),
+                None => Enqueued::duplicate(job.id),
+            }
+        };
         jobs.iter().map(answer).collect()
     }
 }
 
 /// How a connection takes our statements.
 #[derive(Clone, Copy)]
-struct How {
-    named: bool,
-    now: Option<Timestamp>,
-    repeat: Repeat,
+pub(super) struct How {
+    pub named: bool,
+    pub now: Option<Timestamp>,
+    pub repeat: Repeat,
+}
+
+impl How {
+    pub(super) fn query<'q>(&self, sql: &'static str) -> Query<'q, Postgres, PgArguments> {
+        sqlx::query(sql).persistent(self.named)
+    }
+
+    pub(super) fn may_have_ended(&self, job: &NewJob) -> bool {
+        self.repeat == Repeat::Yes || job.id_is_callers
+    }
 }
 
 impl PostgresStore {
     pub(super) async fn add(&self, jobs: &[NewJob], repeat: Repeat) -> Result<Vec<Enqueued>> {
+        self.add_waiting(jobs, repeat, self.options.busy_for).await
+    }
+
+    pub(super) async fn add_unless_busy(&self, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
+        self.add_waiting(jobs, Repeat::No, MOMENT).await
+    }
+
+    async fn add_waiting(
+        &self,
+        jobs: &[NewJob],
+        repeat: Repeat,
+        key_wait: Duration,
+    ) -> Result<Vec<Enqueued>> {
         if jobs.is_empty() {
             return Ok(Vec::new());
         }
-        let batches = batches(jobs);
+        let call = Call::of(jobs);
         let mut tries = Tries::repeatable(DOING);
         let added = loop {
             let repeat = if tries.lost_a_reply() { Repeat::Yes } else { repeat };
-            match within(self.patience(), self.try_add(&batches, repeat)).await {
+            match within(self.patience(), self.try_add(&call, repeat, key_wait)).await {
                 Ok(added) => break added,
+                Err(Fault::Db(error)) if sqlstate(&error).as_deref() == Some("55P03") => {
+                    return Err(StoreError::KeyBusy);
+                }
                 Err(fault) => tries.after(self, fault).await?,
             }
         };
@@ -80,17 +120,31 @@ impl PostgresStore {
         Ok(added.answers(jobs))
     }
 
-    async fn try_add(&self, batches: &[Vec<&NewJob>], repeat: Repeat) -> Result<Added, Fault> {
+    async fn try_add(
+        &self,
+        call: &Call<'_>,
+        repeat: Repeat,
+        key_wait: Duration,
+    ) -> Result<Added, Fault> {
         let pool = &self.pools.general;
-        let one = batches.len() == 1 && !may_have_ended(&batches[0], repeat);
-        let mut session = match one {
+        let how = How { named: self.named(), now: self.clock.fixed(), repeat };
+        let mut session = match call.is_one_statement(how) {
             true => Session::single(pool, self.mode).await?,
             false => Session::transaction(pool, self.mode).await?,
         };
-        let how = How { named: self.named(), now: self.clock.fixed(), repeat };
-        let added = add_all(session.conn(), batches, how).await?;
-        session.done().await?;
-        Ok(added)
+        if call.unique.is_some() {
+            let query = session.query(WAIT_FOR).bind(super::millis(key_wait).max(1).to_string());
+            query.execute(session.conn()).await?;
+        }
+        match add_all(session.conn(), call, how).await {
+            Ok(added) => session.done().await.map(|()| added),
+            Err(Fault::Db(error)) => Err(Fault::Db(error)),
+            // The connection is sound.
+            Err(refused) => {
+                session.undo().await?;
+                Err(refused)
+            }
+        }
     }
 
     pub(super) async fn add_in(&self, conn: Conn<'_>, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
@@ -98,7 +152,7 @@ impl PostgresStore {
             Inner::Postgres(conn) => conn.0,
             #[cfg(feature = "sqlite")]
             Inner::Sqlite(_) => {
-                return Err(crate::store::StoreError::config(
+                return Err(StoreError::config(
                     "the transaction is on SQLite, but the jobs are on PostgreSQL",
                 ));
             }
@@ -109,66 +163,98 @@ impl PostgresStore {
         // The caller's connection may go through a pooler, or be closed soon.
         let how = How { named: false, now: self.clock.fixed(), repeat: Repeat::No };
         let wanted = async {
-            let added = add_all(conn, &batches(jobs), how).await?;
+            let added = unique::all_or_none(conn, &Call::of(jobs), how).await?;
             if let Some(wake) = added.wake().filter(|_| self.options.notify) {
-                let told = sqlx::query(NOTIFY_IN).persistent(false).bind(super::wake::word(wake));
+                let told = how.query(NOTIFY_IN).bind(super::wake::word(wake));
                 told.execute(conn).await?;
             }
-            Ok::<_, sqlx::Error>(added)
+            Ok(added)
         };
         match wanted.await {
             Ok(added) => Ok(added.answers(jobs)),
-            Err(error) => Err(self.explain(DOING, error).await),
+            Err(Fault::Known(error)) => Err(error),
+            Err(Fault::Db(error)) => Err(self.explain(DOING, error).await),
         }
     }
 }
 
-async fn add_all(
+/// One call, cut into statements.
+pub(super) struct Call<'a> {
+    plain: Vec<Vec<&'a NewJob>>,
+    pub unique: Option<unique::Keyed<'a>>,
+}
+
+impl<'a> Call<'a> {
+    fn of(jobs: &'a [NewJob]) -> Call<'a> {
+        Call {
+            plain: batches(jobs.iter().filter(|job| job.unique.is_none())),
+            unique: unique::Keyed::of(jobs),
+        }
+    }
+
+    fn is_one_statement(&self, how: How) -> bool {
+        let may_have_ended = |batch: &Vec<&NewJob>| batch.iter().any(|job| how.may_have_ended(job));
+        self.unique.is_none() && self.plain.len() == 1 && !may_have_ended(&self.plain[0])
+    }
+}
+
+pub(super) async fn add_all(
     conn: &mut PgConnection,
-    batches: &[Vec<&NewJob>],
+    call: &Call<'_>,
     how: How,
-) -> Result<Added, sqlx::Error> {
+) -> Result<Added, Fault> {
     let mut added = Added::default();
-    for batch in batches {
-        let mut fresh: Vec<(Uuid, bool, bool)> = Vec::with_capacity(batch.len());
-        for row in insert(batch, how).fetch_all(&mut *conn).await? {
-            fresh.push((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?));
-        }
-        if may_have_ended(batch, how.repeat) && !fresh.is_empty() {
-            let ids: Vec<Uuid> = fresh.iter().map(|(id, ..)| *id).collect();
-            let forget = sqlx::query(FORGET).persistent(how.named).bind(ids);
-            let mut gone = HashSet::new();
-            for row in forget.fetch_all(&mut *conn).await? {
-                gone.insert(row.try_get::<Uuid, _>(0)?);
-            }
-            fresh.retain(|(id, ..)| !gone.contains(id));
-        }
-        for (id, due, early) in fresh {
-            added.ids.insert(id);
-            added.due |= due;
-            added.early |= early;
-        }
+    for batch in &call.plain {
+        add_batch(conn, batch, None, how, &mut added).await?;
+    }
+    if let Some(keyed) = &call.unique {
+        keyed.add(conn, how, &mut added).await?;
     }
     Ok(added)
 }
 
-fn may_have_ended(batch: &[&NewJob], repeat: Repeat) -> bool {
-    repeat == Repeat::Yes || batch.iter().any(|job| job.id_is_callers)
+/// Adds jobs whose keys, if they have any, are theirs already.
+pub(super) async fn add_batch(
+    conn: &mut PgConnection,
+    batch: &[&NewJob],
+    keys: Option<Vec<&str>>,
+    how: How,
+    added: &mut Added,
+) -> Result<(), sqlx::Error> {
+    let mut fresh: Vec<(Uuid, bool, bool)> = Vec::with_capacity(batch.len());
+    for row in insert(batch, keys, how).fetch_all(&mut *conn).await? {
+        fresh.push((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?));
+    }
+    if batch.iter().any(|job| how.may_have_ended(job)) && !fresh.is_empty() {
+        let ids: Vec<Uuid> = fresh.iter().map(|(id, ..)| *id).collect();
+        let forget = how.query(FORGET).bind(ids);
+        let mut gone = HashSet::new();
+        for row in forget.fetch_all(&mut *conn).await? {
+            gone.insert(row.try_get::<Uuid, _>(0)?);
+        }
+        fresh.retain(|(id, ..)| !gone.contains(id));
+    }
+    for (id, due, early) in fresh {
+        added.ids.insert(id);
+        added.due |= due;
+        added.early |= early;
+    }
+    Ok(())
 }
 
 /// Cuts a call into statements; of jobs with one id only the first is sent.
-fn batches(jobs: &[NewJob]) -> Vec<Vec<&NewJob>> {
-    let mut seen = HashSet::with_capacity(jobs.len());
-    let mut batches = vec![Vec::new()];
+pub(super) fn batches<'a>(jobs: impl Iterator<Item = &'a NewJob>) -> Vec<Vec<&'a NewJob>> {
+    let mut seen = HashSet::new();
+    let mut batches: Vec<Vec<&NewJob>> = Vec::new();
     let mut bytes = 0;
-    for job in jobs.iter().filter(|job| seen.insert(job.id)) {
+    for job in jobs.filter(|job| seen.insert(job.id)) {
         let full = bytes + job.size_bytes() > MAX_BYTES;
-        let last = batches.last_mut().expect("it starts with one");
-        if !last.is_empty() && (full || last.len() == MAX_ROWS) {
-            batches.push(vec![job]);
-            bytes = 0;
-        } else {
-            last.push(job);
+        match batches.last_mut() {
+            Some(last) if !full && last.len() < MAX_ROWS => last.push(job),
+            _ => {
+                batches.push(vec![job]);
+                bytes = 0;
+            }
         }
         bytes += job.size_bytes();
     }
@@ -193,13 +279,18 @@ struct Columns<'a> {
     payloads: Vec<&'a str>,
 }
 
+/// When a job is due, as the statements take it: a time, or so many microseconds from now.
+pub(super) fn due_of(due: Due) -> (Option<Timestamp>, i64) {
+    match due {
+        Due::Now => (None, 0),
+        Due::In(span) => (None, super::micros(span)),
+        Due::At(at) => (Some(at), 0),
+    }
+}
+
 impl<'a> Columns<'a> {
     fn push(&mut self, job: &'a NewJob) {
-        let (run_at, delay) = match job.due {
-            Due::Now => (None, 0),
-            Due::In(span) => (None, super::micros(span)),
-            Due::At(at) => (Some(at), 0),
-        };
+        let (run_at, delay) = due_of(job.due);
         self.ids.push(job.id.as_uuid());
         self.kinds.push(&job.kind);
         self.queues.push(&job.queue);
@@ -216,11 +307,14 @@ impl<'a> Columns<'a> {
     }
 }
 
-fn insert(batch: &[&NewJob], how: How) -> Query<'static, Postgres, PgArguments> {
+fn insert(
+    batch: &[&NewJob],
+    keys: Option<Vec<&str>>,
+    how: How,
+) -> Query<'static, Postgres, PgArguments> {
     let mut columns = Columns::default();
     batch.iter().for_each(|job| columns.push(job));
-    sqlx::query(ENQUEUE)
-        .persistent(how.named)
+    how.query(ENQUEUE)
         .bind(columns.ids)
         .bind(columns.kinds)
         .bind(columns.queues)
@@ -235,4 +329,5 @@ fn insert(batch: &[&NewJob], how: How) -> Query<'static, Postgres, PgArguments> 
         .bind(columns.metas)
         .bind(columns.payloads)
         .bind(how.now)
+        .bind(keys)
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::store::StoreError;
 
 use super::PostgresStore;
+use super::unique::MAX_OVERTAKEN;
 
 /// What a call may fail with before it was decided what to do about it.
 #[derive(Debug)]
@@ -40,12 +41,14 @@ pub(super) struct Tries {
     lost: u32,
     clashes: u32,
     days: u32,
+    overtaken: u32,
 }
 
 impl Tries {
     /// For a call that must not be repeated here when its reply was lost.
     pub(super) fn of(doing: &'static str) -> Tries {
-        Tries { doing, started: Instant::now(), may_lose: 0, lost: 0, clashes: 0, days: 0 }
+        let started = Instant::now();
+        Tries { doing, started, may_lose: 0, lost: 0, clashes: 0, days: 0, overtaken: 0 }
     }
 
     /// For a call that may be: one that only reads, or whose repeat changes nothing.
@@ -65,6 +68,11 @@ impl Tries {
         fault: Fault,
     ) -> Result<(), StoreError> {
         let error = match fault {
+            // Somebody took a unique key between our two looks.
+            Fault::Known(StoreError::KeyBusy) if self.overtaken < MAX_OVERTAKEN => {
+                self.overtaken += 1;
+                return Ok(());
+            }
             Fault::Known(error) => return Err(error),
             Fault::Db(error) => error,
         };

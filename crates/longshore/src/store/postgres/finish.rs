@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::job::state::Marks;
 use crate::job::{AttemptFault, JobId, State, text};
-use crate::store::{Ack, Ending, Held, NodeFault, NodeId, Result, Wake};
+use crate::store::{Ack, Ending, Held, MAX_THROTTLES, NodeFault, NodeId, Result, Wake};
 
 use super::PostgresStore;
 use super::error::{Fault, Tries};
@@ -101,7 +101,8 @@ impl PostgresStore {
             .bind(&other.delays)
             .bind(&other.errors)
             .bind(&other.whys)
-            .bind(self.clock.fixed());
+            .bind(self.clock.fixed())
+            .bind(MAX_THROTTLES);
         for row in query.fetch_all(session.conn()).await? {
             let marks = Marks {
                 dead: row.try_get(3)?,
@@ -206,6 +207,9 @@ impl Other {
             }
             Ending::Dead { error } => ("dead", 0, Some(error), None),
             Ending::Snoozed { delay } => ("snoozed", super::micros(*delay), None, None),
+            Ending::Throttled { delay, error } => {
+                ("throttled", super::micros(*delay).max(1_000), Some(error), None)
+            }
             Ending::GivenBack => ("given_back", 0, None, None),
             Ending::Cancelled { why } => ("cancelled", 0, None, Some(why)),
             Ending::Succeeded { .. } => unreachable!("it has a statement of its own"),

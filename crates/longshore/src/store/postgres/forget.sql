@@ -6,10 +6,15 @@ with gone as (
     delete from longshore.job j
     where j.id = any($1::uuid[])
       and exists (select from longshore.history h where h.id = j.id)
-    returning j.id),
+    returning j.id, j.kind, j.unique_key),
 dropped as (
     -- The payload row is ours alone if history keeps its own payload inline.
     delete from longshore.payload p
     where p.id = any(array(select g.id from gone g))
-      and exists (select from longshore.history h where h.id = p.id and h.payload is not null))
+      and exists (select from longshore.history h where h.id = p.id and h.payload is not null)),
+freed as (
+    -- What an enqueue that must not have been has taken; a window and "for good" the job has earned.
+    delete from longshore.unique_key u
+    using gone g
+    where u.scope = 'kind:' || g.kind and u.key = g.unique_key and u.job_id = g.id and u.until is null)
 select g.id from gone g

@@ -27,7 +27,7 @@ edge as materialized (
         select j.id from longshore.job j where j.id < $1::uuid order by j.id desc offset $2::bigint - 1 limit 1)
     end as id)
 select e.id as edge, j.id, j.kind, j.queue, j.priority, j.run_at, j.created_at, j.attempt, j.max_attempts,
-    j.backoff::text as backoff, j.timeout_ms, j.retain_ms, j.tags, j.meta::text as meta,
+    j.backoff::text as backoff, j.timeout_ms, j.retain_ms, j.unique_key, j.version, j.tags, j.meta::text as meta,
     left(j.payload::text, $8::int) as payload, octet_length(j.payload::text) as payload_bytes,
     array_to_json(j.errors)::text as errors, j.cancel_at, j.cancel_by, j.cancel_why,
     j.node, j.lease, j.leased_at, j.dead_at as finished_at, null::text as output, p.state

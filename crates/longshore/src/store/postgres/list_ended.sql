@@ -19,7 +19,7 @@ edge as materialized (
         select h.id from longshore.history h where h.id < $1::uuid order by h.id desc offset $2::bigint - 1 limit 1)
     end as id)
 select e.id as edge, h.id, h.kind, h.queue, h.priority, h.run_at, h.created_at, h.attempt, h.max_attempts,
-    h.backoff::text as backoff, h.timeout_ms, h.retain_ms, h.tags, h.meta::text as meta,
+    h.backoff::text as backoff, h.timeout_ms, h.retain_ms, h.unique_key, 0 as version, h.tags, h.meta::text as meta,
     left(h.payload::text, $7::int) as payload, octet_length(h.payload::text) as payload_bytes,
     array_to_json(h.errors)::text as errors, h.cancel_at, h.cancel_by, h.cancel_why,
     h.node, h.lease, h.leased_at, h.finished_at, null::text as output, h.state

@@ -9,8 +9,10 @@ use super::PostgresStore;
 use super::error::{Fault, Tries};
 use super::session::Session;
 
-pub(crate) const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") }];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") },
+    Migration { version: 2, name: "unique", sql: include_str!("migrations/0002_unique.sql") },
+];
 
 const LOCK: &str = include_str!("migrate_lock.sql");
 const FOUND: &str = include_str!("migrate_found.sql");

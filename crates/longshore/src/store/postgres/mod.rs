@@ -8,6 +8,7 @@ mod bench;
 mod change;
 mod claim;
 mod connect;
+mod edit;
 mod enqueue;
 mod error;
 mod finish;
@@ -19,6 +20,7 @@ mod rescue;
 mod session;
 mod tx;
 mod types;
+mod unique;
 mod wake;
 
 use std::sync::Mutex;
@@ -34,7 +36,7 @@ use crate::job::{JobId, JobRow, NewJob, State};
 use crate::time::Timestamp;
 
 use super::{
-    Ack, AskCancel, Beat, Claim, Claimed, ClaimedJob, Conn, Ending, Enqueued, Held, Lead,
+    Ack, AskCancel, Beat, Claim, Claimed, ClaimedJob, Conn, Edit, Ending, Enqueued, Held, Lead,
     ListQuery, NewNode, NodeId, NodeRow, Page, Pulse, Repeat, Rescued, Result, Store, StoreError,
     StoreOptions, Term, WakeHub,
 };
@@ -141,6 +143,10 @@ impl Store for PostgresStore {
         self.add(jobs, repeat).await
     }
 
+    async fn enqueue_unless_busy(&self, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
+        self.add_unless_busy(jobs).await
+    }
+
     async fn enqueue_in(&self, conn: Conn<'_>, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
         self.add_in(conn, jobs).await
     }
@@ -167,6 +173,14 @@ impl Store for PostgresStore {
 
     async fn retry(&self, id: JobId, attempts: u32) -> Result<()> {
         self.queue_again(id, attempts).await
+    }
+
+    async fn edit(&self, id: JobId, edit: &Edit) -> Result<u32> {
+        self.change(id, edit).await
+    }
+
+    async fn delete(&self, id: JobId) -> Result<()> {
+        self.remove(id).await
     }
 
     async fn get(&self, id: JobId) -> Result<Option<JobRow>> {

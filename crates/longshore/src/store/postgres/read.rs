@@ -7,6 +7,7 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
+use crate::job::unique::callers;
 use crate::job::{Cancel, JobId, JobRow, State};
 use crate::store::query::{Look, MAX_LOOK, PREVIEW_BYTES, looked_to, merge, preview};
 use crate::store::{ListQuery, Page, Result};
@@ -164,6 +165,8 @@ fn job_row(row: &PgRow) -> Result<JobRow, sqlx::Error> {
             .unwrap_or_default(),
         timeout: span("timeout_ms")?,
         retain: span("retain_ms")?,
+        unique_key: text("unique_key")?.map(|key| callers(key).to_owned()),
+        version: row.try_get::<i32, _>("version")?.max(0) as u32,
         tags: row.try_get::<Option<_>, _>("tags")?.unwrap_or_default(),
         meta: text("meta")?.map(Into::into),
         payload: text("payload")?.unwrap_or_default().into(),

@@ -1,24 +1,40 @@
 -- Writes how all other runs ended. A job that was asked to cancel ends cancelled, whatever the ending
--- says. One row for each job that was ours: whether it ended cancelled, and else what its state follows from.
+-- says; one whose unique key a newer job took is dead as superseded; one that was throttled $9 times in a row
+-- has failed. One row for each job that was ours: whether it ended cancelled, and else what its state follows from.
 -- By id, not by ctid: the row may have been asked to cancel between the snapshot and its lock, and an
 -- update by ctid would then miss it.
--- $1 node · one array for each column: $2 ids, growing · $3 lease · $4 what: failed, dead, snoozed, given_back or
--- cancelled · $5 delay, µs · $6 error without its time, or null · $7 why, or null · $8 now, of a test's clock
+-- $1 node · one array for each column: $2 ids, growing · $3 lease · $4 what: failed, dead, snoozed, throttled,
+-- given_back or cancelled · $5 delay, µs · $6 error without its time, or null · $7 why, or null
+-- $8 now, of a test's clock · $9 throttles of one attempt
 with clock as materialized (
     select coalesce($8::timestamptz, now()) as now),
 held as materialized (
     -- finish.sql says why there is no join here.
-    select j.id, j.lease, j.cancel_at is not null or f.what = 'cancelled' as cancelled, f.what, f.delay, f.why,
-        case when f.error is not null then
-            (j.errors || ('{"at":"' || to_char(c.now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
-                || '",' || substr(f.error, 2))::json)[greatest(1, coalesce(cardinality(j.errors), 0) - 8):]
-            else j.errors
-        end as errors
-    from clock c, longshore.job j
+    select j.id, j.kind, j.unique_key, j.lease, j.cancel_at is not null or f.what = 'cancelled' as cancelled, w.what,
+        w.what = 'dead' or j.superseded_by is not null as dies, f.delay, f.why, e.errors[
+            greatest(1, coalesce(cardinality(e.errors), 0) - 9):] as errors
+    from clock c
+        cross join lateral (
+            select to_char(c.now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at) t
+        cross join longshore.job j
         cross join lateral (select width_bucket(j.id, $2::uuid[]) as n) p
         cross join lateral (
             select ($3::bigint[])[p.n] as lease, ($4::text[])[p.n] as what, ($5::bigint[])[p.n] as delay,
                 ($6::text[])[p.n] as error, ($7::text[])[p.n] as why) f
+        cross join lateral (
+            select case
+                when f.what <> 'throttled' or j.throttles + 1 < $9::int then f.what
+                when j.attempt < j.max_attempts then 'failed'
+                else 'dead'
+            end as what) w
+        cross join lateral (
+            select j.errors
+                || case when f.error is not null and w.what <> 'throttled' then
+                    array[('{"at":"' || t.at || '",' || substr(f.error, 2))::json] end
+                || case when j.superseded_by is not null then
+                    array[json_build_object('attempt', j.attempt, 'at', t.at, 'node', j.node, 'kind', 'superseded',
+                        'message', 'job ' || j.superseded_by || ' has its unique key', 'chain', json '[]')] end
+                as errors) e
     where j.id = any($2::uuid[]) and j.node = $1::uuid and j.dead_at is null and j.lease = f.lease
     order by j.id
     for update of j),
@@ -42,17 +58,28 @@ kept as (
         c.now, 'cancelled'
     from ended e, clock c
     where e.retain_ms is distinct from 0),
+keys as materialized (
+    select u.scope, u.key
+    from held h
+        join longshore.unique_key u on u.scope = 'kind:' || h.kind and u.key = h.unique_key and u.job_id = h.id
+    where h.unique_key is not null and (h.cancelled or h.dies)
+    order by u.scope, u.key
+    for update of u),
+freed as (
+    delete from longshore.unique_key u using keys k where u.scope = k.scope and u.key = k.key),
 dropped as (
     delete from longshore.payload p
     where p.id = any(array(select e.id from ended e where e.retain_ms = 0 and e.payload is null))),
 released as (
     update longshore.job j
     set node = null, lease = null, leased_at = null, errors = h.errors,
-        attempt = case when h.what in ('snoozed', 'given_back') then greatest(j.attempt - 1, 0) else j.attempt end,
-        dead_at = case when h.what = 'dead' then c.now end,
-        run_at = case h.what
-            when 'dead' then null
-            when 'given_back' then j.run_at
+        attempt = case when h.what in ('snoozed', 'throttled', 'given_back') then greatest(j.attempt - 1, 0)
+            else j.attempt end,
+        throttles = case h.what when 'throttled' then j.throttles + 1 when 'failed' then 0 else j.throttles end,
+        dead_at = case when h.dies then c.now end,
+        run_at = case
+            when h.dies then null
+            when h.what = 'given_back' then j.run_at
             else least(c.now + h.delay * interval '1 microsecond',
                 timestamptz '9999-12-31 23:59:59.999999+00')
         end

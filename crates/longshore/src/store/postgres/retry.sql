@@ -11,6 +11,7 @@ found as materialized (
 queued as (
     update longshore.job j
     set run_at = c.now, dead_at = null, node = null, lease = null, leased_at = null,
+        superseded_by = null, throttles = 0,
         version = j.version + 1, max_attempts = greatest(j.max_attempts, least(j.attempt + $2::bigint, 2147483647))
     from found f, clock c
     where j.id = f.id and (f.dead or not f.running and not f.blocked and f.run_at > c.now))

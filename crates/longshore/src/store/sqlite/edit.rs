@@ -1,14 +1,18 @@
-//! What a person does to one job: cancel, retry.
+//! What a person does to one job: cancel, retry, edit, delete.
 
 use sqlx::SqliteConnection;
 
 use super::SqliteStore;
+use super::enqueue::due_at;
 use super::error::failed;
 use super::finish::{asked, move_cancelled};
 use super::rows;
-use super::sql::{CANCEL, GET, RETRY};
+use super::sql::{CANCEL, EDIT, GET, RETRY, UNIQUE};
+use super::unique;
+use crate::job::new::MAX_INLINE_BYTES;
+use crate::job::state::next;
 use crate::job::{Event, JobId, JobRow, State, text};
-use crate::store::{AskCancel, NodeId, Result, StoreError, Wake};
+use crate::store::{AskCancel, Edit, NodeId, Result, StoreError, Wake};
 use crate::time::Timestamp;
 
 const MAX_BY_BYTES: usize = 255;
@@ -59,7 +63,7 @@ impl SqliteStore {
         let mut tx = self.begin(doing).await?;
         let state = state_of(&mut tx, id, now).await.map_err(failed(doing))?;
         let state = state.ok_or(StoreError::NotFound(id))?;
-        if crate::job::state::next(state, Event::Retry).is_none() {
+        if next(state, Event::Retry).is_none() {
             return Err(StoreError::Refused { id, state, event: Event::Retry });
         }
         if state == State::Cancelled {
@@ -78,10 +82,86 @@ impl SqliteStore {
             .execute(&mut *tx)
             .await
             .map_err(failed(doing))?;
+        unique::retake(&mut tx, id, now).await?;
         tx.commit().await.map_err(failed(doing))?;
         self.hub.wake(Wake::LookFromStart);
         Ok(())
     }
+
+    pub(super) async fn change(&self, id: JobId, edit: &Edit) -> Result<u32> {
+        let doing = "edit a job";
+        let now = self.clock.now();
+        let mut tx = self.begin(doing).await?;
+        let job = find(&mut tx, id, now).await.map_err(failed(doing))?;
+        let job = job.ok_or(StoreError::NotFound(id))?;
+        if let Some(expected) = edit.version.filter(|version| *version != job.version)
+            && !job.state.is_end()
+        {
+            return Err(StoreError::VersionChanged { id, found: job.version, expected });
+        }
+        if next(job.state, edit.event()).is_none() {
+            return Err(StoreError::Refused { id, state: job.state, event: edit.event() });
+        }
+        let version = change_waiting(&mut tx, id, edit, now).await.map_err(failed(doing))?;
+        tx.commit().await.map_err(failed(doing))?;
+        self.hub.wake(Wake::LookFromStart);
+        Ok(version)
+    }
+
+    pub(super) async fn remove(&self, id: JobId) -> Result<()> {
+        let doing = "delete a job";
+        let mut tx = self.begin(doing).await?;
+        let state = state_of(&mut tx, id, self.clock.now()).await.map_err(failed(doing))?;
+        let state = state.ok_or(StoreError::NotFound(id))?;
+        if state == State::Running {
+            return Err(StoreError::Refused { id, state, event: Event::Delete });
+        }
+        for step in [
+            UNIQUE.step("free"),
+            EDIT.step("delete"),
+            EDIT.step("delete_ended"),
+            EDIT.step("drop_aside"),
+        ] {
+            let query = sqlx::query(step).bind(id.as_uuid());
+            query.execute(&mut *tx).await.map_err(failed(doing))?;
+        }
+        tx.commit().await.map_err(failed(doing))
+    }
+}
+
+/// Changes a job that waits; answers its version after that.
+pub(super) async fn change_waiting(
+    conn: &mut SqliteConnection,
+    id: JobId,
+    edit: &Edit,
+    now: Timestamp,
+) -> sqlx::Result<u32> {
+    let version: i64 = sqlx::query_scalar(EDIT.step("change"))
+        .bind(id.as_uuid())
+        .bind(edit.due.map(|due| due_at(due, now).as_micros()))
+        .bind(edit.priority)
+        .bind(&edit.queue)
+        .bind(edit.tags.as_ref().map(|tags| super::json_array(tags)))
+        .fetch_one(&mut *conn)
+        .await?;
+    if let Some(payload) = &edit.payload {
+        let aside = payload.len() > MAX_INLINE_BYTES;
+        sqlx::query(EDIT.step("payload"))
+            .bind(id.as_uuid())
+            .bind((!aside).then_some(&**payload))
+            .execute(&mut *conn)
+            .await?;
+        if aside {
+            sqlx::query(EDIT.step("aside"))
+                .bind(id.as_uuid())
+                .bind(&**payload)
+                .execute(conn)
+                .await?;
+        } else {
+            sqlx::query(EDIT.step("drop_aside")).bind(id.as_uuid()).execute(conn).await?;
+        }
+    }
+    Ok(u32::try_from(version).unwrap_or_default())
 }
 
 async fn state_of(

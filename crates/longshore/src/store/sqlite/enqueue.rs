@@ -1,33 +1,53 @@
 //! Enqueue: one transaction for a call, of ours or of the caller's.
 
-use sqlx::SqliteConnection;
+use sqlx::{Executor, SqliteConnection};
 
 use super::SqliteStore;
 use super::error::failed;
 use super::sql::ENQUEUE;
+use super::unique::{self, Settled};
 use crate::job::NewJob;
 use crate::job::new::{Due, MAX_INLINE_BYTES};
 use crate::store::{Enqueued, Repeat, Result, Wake};
 use crate::time::Timestamp;
 
-const DOING: &str = "enqueue";
+pub(super) const DOING: &str = "enqueue";
+
+/// The most jobs of one statement.
+const MAX_ROWS: usize = 500;
 
 impl SqliteStore {
     pub(super) async fn add(&self, jobs: &[NewJob], repeat: Repeat) -> Result<Vec<Enqueued>> {
         let mut tx = self.begin(DOING).await?;
-        let answers =
-            add_all(&mut tx, jobs, repeat, self.clock.now()).await.map_err(failed(DOING))?;
+        let added = add_all(&mut tx, jobs, repeat, self.clock.now()).await?;
         tx.commit().await.map_err(failed(DOING))?;
-        self.hub.wake(Wake::Look);
-        Ok(answers)
+        // What was replaced may lie below the marks.
+        let from_start = added.iter().any(|answer| answer.replaced);
+        self.hub.wake(if from_start { Wake::LookFromStart } else { Wake::Look });
+        Ok(added)
     }
 
+    /// In the caller's transaction: when a job is refused, those before it must not stay.
     pub(super) async fn add_in(
         &self,
         conn: &mut SqliteConnection,
         jobs: &[NewJob],
     ) -> Result<Vec<Enqueued>> {
-        add_all(conn, jobs, Repeat::No, self.clock.now()).await.map_err(failed(DOING))
+        let now = self.clock.now();
+        if jobs.iter().all(|job| job.unique.is_none()) {
+            return add_all(conn, jobs, Repeat::No, now).await;
+        }
+        conn.execute("SAVEPOINT longshore_enqueue").await.map_err(failed(DOING))?;
+        let added = add_all(conn, jobs, Repeat::No, now).await;
+        let end = match added {
+            Ok(_) => "RELEASE longshore_enqueue",
+            Err(_) => "ROLLBACK TO longshore_enqueue; RELEASE longshore_enqueue",
+        };
+        let ended = conn.execute(end).await;
+        // What went wrong first is what the caller should hear.
+        let added = added?;
+        ended.map_err(failed(DOING))?;
+        Ok(added)
     }
 }
 
@@ -36,31 +56,113 @@ async fn add_all(
     jobs: &[NewJob],
     repeat: Repeat,
     now: Timestamp,
-) -> sqlx::Result<Vec<Enqueued>> {
+) -> Result<Vec<Enqueued>> {
     let mut answers = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        let mut added = add_one(conn, job, now).await?;
-        if added && (repeat == Repeat::Yes || job.id_is_callers) {
-            added = !undo_ended(conn, job).await?;
+    let is_simple = |job: &NewJob| job.unique.is_none() && !may_have_ended(job, repeat);
+    for (chunk, first) in jobs.chunks(MAX_ROWS).zip((0..).step_by(MAX_ROWS)) {
+        if chunk.len() > 1
+            && chunk.iter().all(is_simple)
+            && add_many(conn, chunk, now).await.map_err(failed(DOING))?
+        {
+            answers.extend(chunk.iter().map(|job| Enqueued::added(job.id)));
+            continue;
         }
-        answers.push(Enqueued { id: job.id, duplicate: !added });
+        for (job, index) in chunk.iter().zip(first..) {
+            let index = (jobs.len() > 1).then_some(index);
+            answers.push(add_one(conn, job, index, repeat, now).await?);
+        }
     }
     Ok(answers)
 }
 
-async fn add_one(conn: &mut SqliteConnection, job: &NewJob, now: Timestamp) -> sqlx::Result<bool> {
-    let due = match job.due {
-        Due::Now => now,
-        Due::In(delay) => now.plus(delay),
-        Due::At(at) => at,
+fn may_have_ended(job: &NewJob, repeat: Repeat) -> bool {
+    repeat == Repeat::Yes || job.id_is_callers
+}
+
+/// All of them in one statement; false, and nothing done, if one is there already.
+async fn add_many(
+    conn: &mut SqliteConnection,
+    jobs: &[NewJob],
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    conn.execute("SAVEPOINT longshore_add").await?;
+    let rows: Vec<_> = jobs
+        .iter()
+        .map(|job| {
+            let columns = (
+                job.id.as_uuid().simple().to_string(),
+                &job.kind,
+                &job.queue,
+                job.priority,
+                due(job, now).as_micros(),
+                job.max_attempts,
+                job.backoff_json(),
+                job.timeout_ms(),
+                job.retain_ms(),
+                job.tags_json(),
+                job.meta.as_deref(),
+                (!is_aside(job)).then_some(&*job.payload),
+            );
+            columns
+        })
+        .collect();
+    let added = sqlx::query(ENQUEUE.step("add_many"))
+        .bind(super::json_array(&rows))
+        .bind(now.as_micros())
+        .execute(&mut *conn)
+        .await?;
+    if added.rows_affected() < jobs.len() as u64 {
+        conn.execute("ROLLBACK TO longshore_add; RELEASE longshore_add").await?;
+        return Ok(false);
+    }
+    for job in jobs.iter().filter(|job| is_aside(job)) {
+        lay_aside(conn, job).await?;
+    }
+    conn.execute("RELEASE longshore_add").await?;
+    Ok(true)
+}
+
+async fn add_one(
+    conn: &mut SqliteConnection,
+    job: &NewJob,
+    index: Option<usize>,
+    repeat: Repeat,
+    now: Timestamp,
+) -> Result<Enqueued> {
+    let may_have_ended = may_have_ended(job, repeat);
+    let mut key = None;
+    if let Some(unique) = &job.unique {
+        if may_have_ended && is_known(conn, job).await.map_err(failed(DOING))? {
+            return Ok(Enqueued::duplicate(job.id));
+        }
+        match unique::take(conn, job, unique, index, now).await? {
+            Settled::Mine(stored) => key = Some(stored),
+            Settled::Instead(answer) => return Ok(answer),
+        }
+    }
+    let added = async {
+        let added = insert(conn, job, key.as_deref(), now).await?;
+        Ok(added && !(may_have_ended && undo_ended(conn, job).await?))
     };
-    let aside = job.payload.len() > MAX_INLINE_BYTES;
+    match added.await.map_err(failed(DOING))? {
+        true => Ok(Enqueued::added(job.id)),
+        false => Ok(Enqueued::duplicate(job.id)),
+    }
+}
+
+async fn insert(
+    conn: &mut SqliteConnection,
+    job: &NewJob,
+    key: Option<&str>,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let aside = is_aside(job);
     let added = sqlx::query(ENQUEUE.step("add"))
         .bind(job.id.as_uuid())
         .bind(&job.kind)
         .bind(&job.queue)
         .bind(job.priority)
-        .bind(due.as_micros())
+        .bind(due(job, now).as_micros())
         .bind(now.as_micros())
         .bind(job.max_attempts)
         .bind(job.backoff_json())
@@ -69,17 +171,44 @@ async fn add_one(conn: &mut SqliteConnection, job: &NewJob, now: Timestamp) -> s
         .bind(job.tags_json())
         .bind(job.meta.as_deref())
         .bind((!aside).then_some(&*job.payload))
+        .bind(key)
         .execute(&mut *conn)
         .await?;
     let added = added.rows_affected() > 0;
     if added && aside {
-        sqlx::query(ENQUEUE.step("add_aside"))
-            .bind(job.id.as_uuid())
-            .bind(&*job.payload)
-            .execute(conn)
-            .await?;
+        lay_aside(conn, job).await?;
     }
     Ok(added)
+}
+
+/// When the job is due.
+pub(super) fn due(job: &NewJob, now: Timestamp) -> Timestamp {
+    due_at(job.due, now)
+}
+
+pub(super) fn due_at(due: Due, now: Timestamp) -> Timestamp {
+    match due {
+        Due::Now => now,
+        Due::In(delay) => now.plus(delay),
+        Due::At(at) => at,
+    }
+}
+
+fn is_aside(job: &NewJob) -> bool {
+    job.payload.len() > MAX_INLINE_BYTES
+}
+
+async fn lay_aside(conn: &mut SqliteConnection, job: &NewJob) -> sqlx::Result<()> {
+    let laid = sqlx::query(ENQUEUE.step("add_aside"))
+        .bind(job.id.as_uuid())
+        .bind(&*job.payload)
+        .execute(conn);
+    laid.await.map(|_| ())
+}
+
+async fn is_known(conn: &mut SqliteConnection, job: &NewJob) -> sqlx::Result<bool> {
+    let known = sqlx::query(ENQUEUE.step("known")).bind(job.id.as_uuid());
+    Ok(known.fetch_optional(conn).await?.is_some())
 }
 
 /// Takes the job out again if it ended before; true if it did.

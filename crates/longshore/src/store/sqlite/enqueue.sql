@@ -1,12 +1,25 @@
--- Twin of postgres/enqueue.sql. Differs: one row a statement, all inside one BEGIN IMMEDIATE.
+-- Twin of postgres/enqueue.sql. Differs: keys are taken one by one, all inside one BEGIN IMMEDIATE.
 
--- step: add
--- $1 id · $2 kind · $3 queue · $4 priority · $5 run_at · $6 created_at · $7 max_attempts · $8 backoff
--- $9 timeout_ms · $10 retain_ms · $11 tags · $12 meta · $13 payload, NULL if it lies aside
+-- step: add_many
+-- $1 JSON array of [id in hex, kind, queue, priority, run_at, max_attempts, backoff, timeout_ms, retain_ms,
+-- tags, meta, payload or null if it lies aside] · $2 created_at
 INSERT INTO longshore_job
     (id, kind, queue, priority, run_at, created_at, max_attempts, backoff, timeout_ms, retain_ms,
      tags, meta, payload)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+SELECT unhex(value ->> 0), value ->> 1, value ->> 2, value ->> 3, value ->> 4, $2, value ->> 5,
+    value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11
+FROM json_each($1)
+-- Or the parser takes ON for a join's.
+WHERE TRUE
+ON CONFLICT (id) DO NOTHING;
+
+-- step: add
+-- $1 id · $2 kind · $3 queue · $4 priority · $5 run_at · $6 created_at · $7 max_attempts · $8 backoff
+-- $9 timeout_ms · $10 retain_ms · $11 tags · $12 meta · $13 payload, NULL if it lies aside · $14 unique key
+INSERT INTO longshore_job
+    (id, kind, queue, priority, run_at, created_at, max_attempts, backoff, timeout_ms, retain_ms,
+     tags, meta, payload, unique_key)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 ON CONFLICT (id) DO NOTHING;
 
 -- step: add_aside
@@ -22,3 +35,9 @@ DELETE FROM longshore_job WHERE id = $1 AND id IN (SELECT id FROM longshore_hist
 DELETE FROM longshore_payload
 WHERE id = $1 AND NOT EXISTS (
     SELECT 1 FROM longshore_history WHERE id = $1 AND payload IS NULL);
+
+-- step: known
+-- Is it there already? A repeat must not take its key for it again. $1 id
+SELECT 1 AS known FROM longshore_job WHERE id = $1
+UNION ALL
+SELECT 1 FROM longshore_history WHERE id = $1;

@@ -11,8 +11,8 @@ use super::error::failed;
 use super::rows;
 use super::sql::{CANCEL, FINISH, RELEASE};
 use crate::job::state::Marks;
-use crate::job::{JobId, State, text};
-use crate::store::{Ack, Ending, Held, NodeId, Result, Wake};
+use crate::job::{AttemptError, AttemptFault, JobId, State, text};
+use crate::store::{Ack, Ending, Held, MAX_THROTTLES, NodeId, Result, Wake};
 use crate::time::Timestamp;
 
 const DOING: &str = "write how jobs ended";
@@ -106,6 +106,15 @@ pub(super) async fn asked(conn: &mut SqliteConnection, node: NodeId) -> sqlx::Re
     rows.iter().map(rows::id).collect()
 }
 
+/// What an ending has to know of the run it ends.
+struct Holding {
+    attempt: i64,
+    max_attempts: i64,
+    throttles: i64,
+    superseded_by: Option<Uuid>,
+    cancelled: bool,
+}
+
 /// One that was not done; `None` if the lease is lost.
 async fn release(
     conn: &mut SqliteConnection,
@@ -113,80 +122,156 @@ async fn release(
     held: Held,
     ending: &Ending,
 ) -> sqlx::Result<Option<State>> {
-    let error = match ending {
-        Ending::Failed { error, .. } | Ending::Dead { error } => {
-            let error = crate::job::AttemptError { at: at.now, ..error.clone() };
-            Some(serde_json::to_string(&error).expect("our own struct is JSON"))
+    let Some(holding) = holding(conn, at, held).await? else { return Ok(None) };
+    let mut after = After::of(ending, &holding, at.now);
+    if let Ending::Cancelled { why } = ending {
+        sqlx::query(RELEASE.step("ask_cancel"))
+            .bind(held.id.as_uuid())
+            .bind(at.node.0)
+            .bind(held.lease)
+            .bind(at.now.as_micros())
+            .bind(text::fit(why, text::MAX_ERROR_BYTES))
+            .execute(&mut *conn)
+            .await?;
+    }
+    if let Some(newer) = holding.superseded_by {
+        // Its own error first, then why that was the end.
+        if let Some(error) = after.error.replace(superseded(at, &holding, newer)) {
+            note(conn, at, held, &error).await?;
         }
-        _ => None,
-    };
-    let (back, run_at, dead_at) = match ending {
-        Ending::Succeeded { .. } => return Ok(None),
-        Ending::Cancelled { why } => {
-            sqlx::query(RELEASE.step("ask_cancel"))
-                .bind(held.id.as_uuid())
-                .bind(at.node.0)
-                .bind(held.lease)
-                .bind(at.now.as_micros())
-                .bind(text::fit(why, text::MAX_ERROR_BYTES))
-                .execute(&mut *conn)
-                .await?;
-            return end_cancelled(conn, at, held, None).await;
+        after.dead_at = Some(at.now);
+    }
+    if holding.cancelled || matches!(ending, Ending::Cancelled { .. }) {
+        if let Some(error) = after.error {
+            note(conn, at, held, &error).await?;
         }
-        Ending::Failed { delay, .. } => (0, Some(at.now.plus((*delay).max(SHORTEST))), None),
-        Ending::Dead { .. } => (0, None, Some(at.now)),
-        Ending::Snoozed { delay } => (1, Some(at.now.plus(*delay)), None),
-        Ending::GivenBack => (1, None, None),
-    };
+        let moved = move_cancelled(conn, Some(held.id.as_uuid()), Some(at.node.0), at.now).await?;
+        return Ok((!moved.is_empty()).then_some(State::Cancelled));
+    }
     let row = sqlx::query(RELEASE.step("again"))
         .bind(held.id.as_uuid())
         .bind(at.node.0)
         .bind(held.lease)
-        .bind(back)
-        .bind(run_at.map(Timestamp::as_micros))
-        .bind(dead_at.map(Timestamp::as_micros))
-        .bind(&error)
-        .fetch_optional(&mut *conn)
+        .bind(after.attempts_back)
+        .bind(after.run_at.map(Timestamp::as_micros))
+        .bind(after.dead_at.map(Timestamp::as_micros))
+        .bind(after.error.as_ref().map(json))
+        .bind(after.throttles)
+        .fetch_one(&mut *conn)
         .await?;
-    let Some(row) = row else { return end_cancelled(conn, at, held, error).await };
     let marks = Marks {
-        dead: dead_at.is_some(),
+        dead: after.dead_at.is_some(),
         running: false,
         blocked: false,
-        run_at,
+        run_at: after.run_at,
         attempt: row.try_get("attempt")?,
     };
     Ok(Some(State::of(&marks, at.now)))
 }
 
-/// A run that was asked to cancel ends in history, however it ended.
-async fn end_cancelled(
+/// What a job is after a run that was not done.
+struct After {
+    attempts_back: i64,
+    /// `None`: as before.
+    run_at: Option<Timestamp>,
+    dead_at: Option<Timestamp>,
+    error: Option<AttemptError>,
+    /// `None`: as before.
+    throttles: Option<i64>,
+}
+
+impl After {
+    fn of(ending: &Ending, holding: &Holding, now: Timestamp) -> After {
+        let later = |delay: Duration| Some(now.plus(delay.max(SHORTEST)));
+        let with_time = |error: &AttemptError| Some(AttemptError { at: now, ..error.clone() });
+        let as_before =
+            After { attempts_back: 0, run_at: None, dead_at: None, error: None, throttles: None };
+        let throttles = holding.throttles + 1;
+        match ending {
+            Ending::Failed { error, delay } => After {
+                run_at: later(*delay),
+                error: with_time(error),
+                throttles: Some(0),
+                ..as_before
+            },
+            Ending::Dead { error } => {
+                After { dead_at: Some(now), error: with_time(error), ..as_before }
+            }
+            Ending::Snoozed { delay } => {
+                After { attempts_back: 1, run_at: Some(now.plus(*delay)), ..as_before }
+            }
+            Ending::Throttled { delay, .. } if throttles < MAX_THROTTLES.into() => After {
+                attempts_back: 1,
+                run_at: later(*delay),
+                throttles: Some(throttles),
+                ..as_before
+            },
+            Ending::Throttled { delay, error } if holding.attempt < holding.max_attempts => After {
+                run_at: later(*delay),
+                error: with_time(error),
+                throttles: Some(0),
+                ..as_before
+            },
+            Ending::Throttled { error, .. } => {
+                After { dead_at: Some(now), error: with_time(error), ..as_before }
+            }
+            Ending::GivenBack => After { attempts_back: 1, ..as_before },
+            Ending::Cancelled { .. } | Ending::Succeeded { .. } => as_before,
+        }
+    }
+}
+
+/// Only this lease's: what follows is guarded by node and id.
+async fn holding(
     conn: &mut SqliteConnection,
     at: &At,
     held: Held,
-    error: Option<String>,
-) -> sqlx::Result<Option<State>> {
-    // Only this lease's: the guard of the two statements below is node and id.
-    let ours: Option<i64> = sqlx::query_scalar(RELEASE.step("holds"))
+) -> sqlx::Result<Option<Holding>> {
+    let row = sqlx::query(RELEASE.step("holds"))
         .bind(held.id.as_uuid())
         .bind(at.node.0)
         .bind(held.lease)
-        .fetch_optional(&mut *conn)
+        .fetch_optional(conn)
         .await?;
-    if ours.is_none() {
-        return Ok(None);
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(Holding {
+        attempt: row.try_get("attempt")?,
+        max_attempts: row.try_get("max_attempts")?,
+        throttles: row.try_get("throttles")?,
+        superseded_by: row.try_get("superseded_by")?,
+        cancelled: row.try_get("cancelled")?,
+    }))
+}
+
+fn superseded(at: &At, holding: &Holding, newer: Uuid) -> AttemptError {
+    AttemptError {
+        attempt: u32::try_from(holding.attempt).unwrap_or_default(),
+        at: at.now,
+        node: at.node.0,
+        kind: AttemptFault::Superseded,
+        message: format!("job {newer} has its unique key"),
+        chain: Vec::new(),
     }
-    if let Some(error) = error {
-        sqlx::query(RELEASE.step("note"))
-            .bind(held.id.as_uuid())
-            .bind(at.node.0)
-            .bind(held.lease)
-            .bind(error)
-            .execute(&mut *conn)
-            .await?;
-    }
-    let moved = move_cancelled(conn, Some(held.id.as_uuid()), Some(at.node.0), at.now).await?;
-    Ok((!moved.is_empty()).then_some(State::Cancelled))
+}
+
+/// Appends an error, and changes nothing else.
+async fn note(
+    conn: &mut SqliteConnection,
+    at: &At,
+    held: Held,
+    error: &AttemptError,
+) -> sqlx::Result<()> {
+    let noted = sqlx::query(RELEASE.step("note"))
+        .bind(held.id.as_uuid())
+        .bind(at.node.0)
+        .bind(held.lease)
+        .bind(json(error))
+        .execute(conn);
+    noted.await.map(|_| ())
+}
+
+fn json(error: &AttemptError) -> String {
+    serde_json::to_string(error).expect("our own struct is JSON")
 }
 
 /// Moves jobs marked as cancelled to history: one job, or all of a node.

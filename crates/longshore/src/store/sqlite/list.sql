@@ -4,11 +4,11 @@
 
 -- step: hot
 SELECT id, kind, queue, priority, run_at, created_at, attempt, max_attempts, backoff, timeout_ms,
-    retain_ms, tags, meta, substr(payload, 1, 200) AS payload, octet_length(payload) AS payload_bytes, errors, cancel_at, cancel_by, cancel_why, node, lease,
+    retain_ms, unique_key, version, tags, meta, substr(payload, 1, 200) AS payload, octet_length(payload) AS payload_bytes, errors, cancel_at, cancel_by, cancel_why, node, lease,
     leased_at, dead_at AS finished_at, NULL AS output, state
 FROM (
     SELECT id, kind, queue, priority, run_at, created_at, attempt, max_attempts, backoff, timeout_ms,
-        retain_ms, tags, meta, payload, errors, cancel_at, cancel_by, cancel_why, node, lease,
+        retain_ms, unique_key, version, tags, meta, payload, errors, cancel_at, cancel_by, cancel_why, node, lease,
         leased_at, dead_at,
         CASE WHEN dead_at IS NOT NULL THEN 'dead' WHEN node IS NOT NULL THEN 'running'
             WHEN blocked_on > 0 THEN 'blocked' WHEN run_at > $2 AND attempt > 0 THEN 'retrying'
@@ -21,11 +21,11 @@ ORDER BY id DESC LIMIT $6;
 -- step: cold
 -- $2 now is not needed here
 SELECT id, kind, queue, priority, run_at, created_at, attempt, max_attempts, backoff, timeout_ms,
-    retain_ms, tags, meta, substr(payload, 1, 200) AS payload, octet_length(payload) AS payload_bytes, errors, cancel_at, cancel_by, cancel_why, node, lease,
+    retain_ms, unique_key, version, tags, meta, substr(payload, 1, 200) AS payload, octet_length(payload) AS payload_bytes, errors, cancel_at, cancel_by, cancel_why, node, lease,
     leased_at, finished_at, NULL AS output, state
 FROM (
     SELECT id, kind, queue, priority, run_at, created_at, attempt, max_attempts, backoff, timeout_ms,
-        retain_ms, tags, meta, payload, errors, cancel_at, cancel_by, cancel_why, node, lease,
+        retain_ms, unique_key, 0 AS version, tags, meta, payload, errors, cancel_at, cancel_by, cancel_why, node, lease,
         leased_at, finished_at, state
     FROM longshore_history WHERE id < $1 ORDER BY id DESC LIMIT $7)
 WHERE ($3 IS NULL OR kind = $3) AND ($4 IS NULL OR queue = $4)

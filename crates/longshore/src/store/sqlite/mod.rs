@@ -18,6 +18,7 @@ mod relaxed;
 mod rows;
 mod sql;
 mod tx;
+mod unique;
 mod wake;
 
 use std::path::PathBuf;
@@ -58,6 +59,10 @@ impl Store for SqliteStore {
         self.add(jobs, repeat).await
     }
 
+    async fn enqueue_unless_busy(&self, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
+        self.add(jobs, Repeat::No).await
+    }
+
     async fn enqueue_in(&self, conn: Conn<'_>, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
         match conn.0 {
             Inner::Sqlite(conn) => self.add_in(conn.0, jobs).await,
@@ -90,6 +95,14 @@ impl Store for SqliteStore {
 
     async fn retry(&self, id: JobId, attempts: u32) -> Result<()> {
         self.again(id, attempts).await
+    }
+
+    async fn edit(&self, id: JobId, edit: &Edit) -> Result<u32> {
+        self.change(id, edit).await
+    }
+
+    async fn delete(&self, id: JobId) -> Result<()> {
+        self.remove(id).await
     }
 
     async fn get(&self, id: JobId) -> Result<Option<JobRow>> {

@@ -26,16 +26,19 @@ SET lease = NULL,
     errors = json_insert(
         CASE WHEN json_array_length(errors) >= 10 THEN json_remove(errors, '$[0]')
             ELSE coalesce(errors, '[]') END,
-        '$[#]', json_object('attempt', attempt, 'at', $2, 'node', $3, 'kind', 'node_lost',
-            'message', 'the node that ran it was lost', 'chain', json('[]')))
+        '$[#]', json_object('attempt', attempt, 'at', $2, 'node', $3,
+            'kind', iif(superseded_by IS NULL, 'node_lost', 'superseded'),
+            'message', 'the node that ran it was lost'
+                || iif(superseded_by IS NULL, '', '; a newer job has its unique key'),
+            'chain', json('[]')))
 WHERE node = $1;
 
 -- step: back
 -- $1 node · $2 now
 UPDATE longshore_job
 SET node = NULL, leased_at = NULL,
-    dead_at = CASE WHEN attempt >= max_attempts THEN $2 END,
-    run_at = CASE WHEN attempt < max_attempts THEN run_at END
+    dead_at = CASE WHEN attempt >= max_attempts OR superseded_by IS NOT NULL THEN $2 END,
+    run_at = CASE WHEN attempt < max_attempts AND superseded_by IS NULL THEN run_at END
 WHERE node = $1 AND cancel_at IS NULL
 RETURNING id, dead_at IS NOT NULL AS dead;
 

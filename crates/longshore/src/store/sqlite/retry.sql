@@ -16,6 +16,6 @@ DELETE FROM longshore_history WHERE id = $1 AND state = 'cancelled';
 -- step: again
 -- $1 id · $2 now · $3 attempts it must have left. As many as postgres has room for, at most.
 UPDATE longshore_job
-SET run_at = $2, dead_at = NULL, max_attempts = max(max_attempts, min(attempt + $3, 2147483647)),
+SET run_at = $2, dead_at = NULL, superseded_by = NULL, throttles = 0, max_attempts = max(max_attempts, min(attempt + $3, 2147483647)),
     version = version + 1
 WHERE id = $1 AND node IS NULL;

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Decode, Row, Sqlite, Type};
 use uuid::Uuid;
 
+use crate::job::unique::callers;
 use crate::job::{AttemptError, Backoff, Cancel, JobId, JobRow, State};
 use crate::store::{ClaimedJob, NodeId, NodeRow};
 use crate::time::Timestamp;
@@ -22,7 +24,7 @@ fn at(row: &SqliteRow, name: &str) -> sqlx::Result<Option<Timestamp>> {
 }
 
 /// A column that holds JSON of ours.
-fn json<T: serde::de::DeserializeOwned>(row: &SqliteRow, name: &str) -> sqlx::Result<Option<T>> {
+fn json<'r, T: serde::Deserialize<'r>>(row: &'r SqliteRow, name: &str) -> sqlx::Result<Option<T>> {
     let Some(text) = col::<Option<&str>>(row, name)? else { return Ok(None) };
     serde_json::from_str(text).map(Some).map_err(|source| sqlx::Error::ColumnDecode {
         index: name.to_owned(),
@@ -91,11 +93,13 @@ pub(super) fn job_row(row: &SqliteRow) -> sqlx::Result<JobRow> {
         backoff: json::<Backoff>(row, "backoff")?.unwrap_or_default(),
         timeout: millis("timeout_ms")?,
         retain: millis("retain_ms")?,
+        unique_key: col::<Option<&str>>(row, "unique_key")?.map(|key| callers(key).to_owned()),
+        version: number(row, "version")?,
         tags: json(row, "tags")?.unwrap_or_default(),
         meta: text(row, "meta")?,
         payload: payload.unwrap_or_default(),
         payload_bytes,
-        errors: json::<Vec<AttemptError>>(row, "errors")?.unwrap_or_default(),
+        errors: errors(row)?,
         cancel,
         node: col(row, "node")?,
         lease: col(row, "lease")?,
@@ -103,6 +107,13 @@ pub(super) fn job_row(row: &SqliteRow) -> sqlx::Result<JobRow> {
         finished_at: at(row, "finished_at")?,
         output: text(row, "output")?,
     })
+}
+
+/// What cannot be read (another version's, or edited by hand) is left out: the job itself matters.
+fn errors(row: &SqliteRow) -> sqlx::Result<Vec<AttemptError>> {
+    let list = json::<Vec<&RawValue>>(row, "errors")?;
+    let read = |error: &&RawValue| serde_json::from_str(error.get()).ok();
+    Ok(list.unwrap_or_default().iter().filter_map(read).collect())
 }
 
 pub(super) fn state(row: &SqliteRow) -> sqlx::Result<State> {

@@ -28,6 +28,7 @@ macro_rules! steps {
 steps! {
     CANCEL = "cancel.sql";
     CLAIM = "claim.sql";
+    EDIT = "edit.sql";
     ENQUEUE = "enqueue.sql";
     FINISH = "finish.sql";
     LEADER = "leader.sql";
@@ -36,6 +37,7 @@ steps! {
     RELEASE = "release.sql";
     RESCUE = "rescue.sql";
     RETRY = "retry.sql";
+    UNIQUE = "unique.sql";
 }
 
 pub(super) const GET: &str = include_str!("get.sql");

@@ -1,8 +1,8 @@
-//! What a person does to one job: cancel and retry.
+//! What a person does to one job: cancel, retry, edit, delete.
 
 use longshore::job::AttemptFault;
 use longshore::store::{Ack, AskCancel, StoreError};
-use longshore::{JobId, State};
+use longshore::{Edit, JobId, State};
 
 use crate::harness::*;
 
@@ -271,4 +271,158 @@ pub async fn a_retry_wakes_from_the_start_and_a_cancel_its_node(t: Harness) {
     t.advance(LEASE_FOR + SECOND);
     t.rescue().await;
     assert!(t.get(id).await.errors.iter().all(|error| error.kind != AttemptFault::Panic));
+}
+
+pub async fn an_edit_changes_what_it_names_and_nothing_else(t: Harness) {
+    let new = job().payload("[1]").queue("mail").priority(7).tag("a").run_in(HOUR).max_attempts(3);
+    let id = t.enqueue(new).await;
+    let before = t.get(id).await;
+
+    assert_eq!(t.store.edit(id, &Edit::new().priority(1).tags(["x", "y"])).await.unwrap(), 1);
+
+    let after = t.get(id).await;
+    assert_eq!((after.priority, after.version), (1, 1));
+    assert_eq!(after.tags, ["x", "y"]);
+    assert_eq!((&after.queue, &after.payload), (&before.queue, &before.payload));
+    assert_eq!((after.run_at, after.state), (before.run_at, State::Scheduled));
+
+    t.store.edit(id, &Edit::new().queue("post").tags(Vec::<String>::new())).await.unwrap();
+    let after = t.get(id).await;
+    assert_eq!((after.queue.as_str(), after.tags.len(), after.version), ("post", 0, 2));
+    assert!(t.claim(5).await.is_empty(), "it is not due, and elsewhere");
+    t.advance(HOUR);
+    assert_eq!(t.node().await.claim_from(&[ask("post", 5)], &[KIND]).await[0].id, id);
+}
+
+pub async fn an_edit_of_the_payload_keeps_one_copy(t: Harness) {
+    let large = |letter: &str| format!("\"{}\"", letter.repeat(5_000));
+    let id = t.enqueue(job().payload("1")).await;
+    for (payload, aside) in
+        [(large("a"), 1), (large("b"), 1), ("[2]".to_owned(), 0), (large("c"), 1)]
+    {
+        t.store.edit(id, &Edit::new().payload(payload.clone())).await.unwrap();
+
+        assert_eq!(*t.get(id).await.payload, payload);
+        assert_eq!(t.count("payload").await, aside);
+    }
+    assert_eq!(*t.claim_one().await.payload, large("c"));
+}
+
+pub async fn an_edit_names_the_version_it_knows(t: Harness) {
+    let id = t.enqueue(job()).await;
+    assert_eq!(t.store.edit(id, &Edit::new().priority(1).if_version(0)).await.unwrap(), 1);
+
+    match t.store.edit(id, &Edit::new().priority(2).if_version(0)).await {
+        Err(StoreError::VersionChanged { id: which, found: 1, expected: 0 }) => {
+            assert_eq!(which, id);
+        }
+        other => panic!("{other:?}"),
+    }
+
+    assert_eq!((t.get(id).await.priority, t.get(id).await.version), (1, 1));
+    assert_eq!(t.store.edit(id, &Edit::new().priority(2).if_version(1)).await.unwrap(), 2);
+}
+
+pub async fn an_edit_may_run_now_or_later(t: Harness) {
+    let id = t.enqueue(job().run_in(HOUR)).await;
+    t.store.edit(id, &Edit::new().run_now()).await.unwrap();
+    assert_eq!((t.state(id).await, t.get(id).await.run_at), (State::Queued, Some(t.now().await)));
+
+    t.store.edit(id, &Edit::new().run_in(HOUR)).await.unwrap();
+    assert_eq!(t.state(id).await, State::Scheduled);
+    let at = t.now().await.plus(2 * HOUR);
+    t.store.edit(id, &Edit::new().run_at(at)).await.unwrap();
+    assert_eq!(t.get(id).await.run_at, Some(at));
+
+    let retrying = t.ended(job(), failed(HOUR)).await;
+    t.store.edit(retrying, &Edit::new().run_in(MINUTE)).await.unwrap();
+    assert_eq!((t.state(retrying).await, t.get(retrying).await.errors.len()), (State::Retrying, 1));
+}
+
+pub async fn an_edit_of_what_does_not_wait_is_refused(t: Harness) {
+    let running = t.enqueue(job()).await;
+    let run = t.claim_one().await;
+    let mut fixed = vec![(running, State::Running)];
+    for (ending, state) in
+        [(done(), State::Succeeded), (dead(), State::Dead), (cancelled(), State::Cancelled)]
+    {
+        fixed.push((t.ended(job(), ending).await, state));
+    }
+    for (id, was) in fixed {
+        for edit in [Edit::new().priority(1), Edit::new().run_now(), Edit::new().payload("[7]")] {
+            match t.store.edit(id, &edit).await {
+                Err(StoreError::Refused { state, .. }) => assert_eq!(state, was),
+                other => panic!("{was}: {other:?}"),
+            }
+        }
+        assert_eq!((t.state(id).await, &*t.get(id).await.payload), (was, "null"));
+    }
+    assert_eq!(t.finish(&run, done()).await, Ack::Recorded(State::Succeeded));
+    let nobody = t.store.edit(JobId::new(), &Edit::new().priority(1)).await;
+    assert!(matches!(nobody, Err(StoreError::NotFound(_))), "{nobody:?}");
+}
+
+pub async fn an_edit_wakes_from_the_start(t: Harness) {
+    let id = t.enqueue(job().run_in(HOUR)).await;
+    let mut woken = t.store.wakes().subscribe();
+
+    t.store.edit(id, &Edit::new().run_now()).await.unwrap();
+
+    t.until("the wake comes", || {
+        let news = woken.take();
+        async move { news.from_start }
+    })
+    .await;
+}
+
+pub async fn an_edit_racing_a_claim_has_one_order(t: Harness) {
+    let node = t.node().await;
+    for round in 0..20 {
+        let id = t.enqueue(job().payload("\"old\"")).await;
+        let edit = {
+            let t = t.clone();
+            tokio::spawn(async move { t.store.edit(id, &Edit::new().payload("\"new\"")).await })
+        };
+        let mut run = node.claim(1).await;
+        let edited = edit.await.unwrap();
+        if run.is_empty() {
+            // The claim passed over a row that was just being edited.
+            run = node.claim(1).await;
+        }
+
+        let expected = if edited.is_ok() { "\"new\"" } else { "\"old\"" };
+        assert_eq!(&*run[0].payload, expected, "round {round}: {edited:?}");
+        t.finish(&run[0], done()).await;
+    }
+}
+
+pub async fn a_deleted_job_leaves_nothing(t: Harness) {
+    let large = || job().payload(format!("\"{}\"", "x".repeat(5_000)));
+    let mut all = vec![t.enqueue(large().run_in(HOUR)).await];
+    for ending in [done(), dead(), cancelled(), failed(HOUR)] {
+        all.push(t.ended(large(), ending).await);
+    }
+    all.push(t.enqueue(large()).await);
+    for id in all {
+        t.store.delete(id).await.unwrap();
+
+        assert!(t.find(id).await.is_none());
+        let again = t.store.delete(id).await;
+        assert!(matches!(again, Err(StoreError::NotFound(_))), "{again:?}");
+    }
+    for table in ["job", "history", "payload"] {
+        assert_eq!(t.count(table).await, 0, "{table}");
+    }
+}
+
+pub async fn a_running_job_cannot_be_deleted(t: Harness) {
+    let id = t.enqueue(job()).await;
+    let run = t.claim_one().await;
+
+    match t.store.delete(id).await {
+        Err(StoreError::Refused { state: State::Running, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+
+    assert_eq!(t.finish(&run, done()).await, Ack::Recorded(State::Succeeded));
 }

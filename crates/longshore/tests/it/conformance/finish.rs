@@ -1,7 +1,7 @@
 //! Finish: every ending, and who may write one.
 
 use longshore::job::AttemptFault;
-use longshore::store::{Ack, Ending, Held, NodeId};
+use longshore::store::{Ack, Ending, Held, MAX_THROTTLES, NodeId};
 use longshore::{JobId, State};
 
 use crate::harness::*;
@@ -367,4 +367,48 @@ pub async fn a_payload_aside_goes_with_its_job(t: Harness) {
     }
 
     assert_eq!(t.count("payload").await, 1, "only what history still names");
+}
+
+fn throttled(delay: std::time::Duration) -> Ending {
+    Ending::Throttled { delay, error: fault("told to come later too often") }
+}
+
+pub async fn a_throttled_job_waits_and_its_attempt_does_not_count(t: Harness) {
+    let id = t.ended(job(), throttled(MINUTE)).await;
+
+    let row = t.get(id).await;
+    assert_eq!((row.state, row.attempt, row.errors.len()), (State::Scheduled, 0, 0));
+    assert_eq!(row.run_at, Some(t.now().await.plus(MINUTE)));
+    t.advance(MINUTE);
+    assert_eq!(t.claim_one().await.attempt, 1);
+}
+
+pub async fn too_many_throttles_in_a_row_are_a_failure(t: Harness) {
+    let id = t.enqueue(job()).await;
+    let node = t.node().await;
+    for round in 1..=MAX_THROTTLES {
+        let run = node.claim_one().await;
+        assert_eq!(run.attempt, 1, "round {round}");
+        t.finish(&run, throttled(SECOND)).await;
+        t.advance(SECOND);
+        node.beat().await;
+    }
+
+    let row = t.get(id).await;
+    assert_eq!((row.attempt, row.errors.len()), (1, 1));
+    assert_eq!(row.errors[0].message, "told to come later too often");
+    // And the count starts anew.
+    t.finish(&node.claim_one().await, throttled(SECOND)).await;
+    assert_eq!((t.get(id).await.attempt, t.get(id).await.errors.len()), (1, 1));
+}
+
+pub async fn a_last_attempt_throttled_too_often_is_dead(t: Harness) {
+    let id = t.enqueue(job().max_attempts(1)).await;
+    let table = t.table("job");
+    t.execute(format!("UPDATE {table} SET throttles = {}", MAX_THROTTLES - 1)).await;
+
+    let run = t.claim_one().await;
+    assert_eq!(t.finish(&run, throttled(SECOND)).await, Ack::Recorded(State::Dead));
+
+    assert_eq!((t.state(id).await, t.get(id).await.errors.len()), (State::Dead, 1));
 }

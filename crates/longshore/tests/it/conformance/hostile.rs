@@ -186,6 +186,7 @@ pub async fn a_hand_made_time_stops_nobody(t: Harness) {
 }
 
 pub async fn five_nodes_migrate_at_once(t: Harness) {
+    let steps = longshore::store::migrations(&t.database.url()).expect("the steps").len() as u32;
     for _ in 0..5 {
         t.forget_schema().await;
         assert_eq!(t.store.schema_version().await.unwrap(), 0);
@@ -202,16 +203,17 @@ pub async fn five_nodes_migrate_at_once(t: Harness) {
                 })
             })
             .collect();
-        let mut worked = 0;
+        let mut worked = Vec::new();
         for call in calls {
             let (applied, store) = call.await.unwrap();
-            worked += usize::from(!applied.is_empty());
-            assert!(store.schema_version().await.unwrap() >= 1);
+            worked.extend(applied);
+            assert_eq!(store.schema_version().await.unwrap(), steps);
             if !std::sync::Arc::ptr_eq(&store, &t.store) {
                 store.close().await;
             }
         }
-        assert_eq!(worked, 1, "one migrates, the others find it done");
+        worked.sort();
+        assert_eq!(worked, (1..=steps).collect::<Vec<_>>(), "each step by one of them");
     }
     t.enqueue(job()).await;
     t.claim_one().await;
@@ -225,6 +227,18 @@ pub async fn migrating_again_applies_nothing(t: Harness) {
     assert_eq!(t.count("job").await, 1);
 }
 
+pub async fn an_unreadable_error_kind_hides_no_job(t: Harness) {
+    let id = t.ended(job(), failed(HOUR)).await;
+    let (table, which) = (t.table("job"), t.literal(id.as_uuid()));
+    let errors = match t.is_sqlite() {
+        true => "'[{\"kind\":\"of tomorrow\"}]'",
+        false => "array['{\"kind\":\"of tomorrow\"}'::json]",
+    };
+    t.execute(format!("UPDATE {table} SET errors = {errors} WHERE id = {which}")).await;
+
+    assert_eq!((t.state(id).await, t.get(id).await.errors.len()), (State::Retrying, 0));
+}
+
 impl Harness {
     /// Back to an empty database.
     async fn forget_schema(&self) {
@@ -232,8 +246,11 @@ impl Harness {
             self.execute("DROP SCHEMA IF EXISTS longshore CASCADE".into()).await;
             return;
         }
-        for table in ["job", "history", "payload", "node", "leader", "migration"] {
-            self.execute(format!("DROP TABLE IF EXISTS longshore_{table}")).await;
+        let steps = longshore::store::migrations("sqlite:").expect("the schema's steps");
+        for made in steps.iter().flat_map(|step| step.sql.split("CREATE TABLE ").skip(1)) {
+            let table = made.split([' ', '(']).next().expect("a name");
+            self.execute(format!("DROP TABLE IF EXISTS {table}")).await;
         }
+        self.execute("DROP TABLE IF EXISTS longshore_migration".into()).await;
     }
 }

@@ -11,6 +11,8 @@ pub mod list;
 pub mod rescue;
 pub mod states;
 pub mod stress;
+pub mod unique;
+pub mod unique_races;
 
 /// `conformance!(Sqlite)`: one test for each case, on that backend.
 macro_rules! conformance {
@@ -77,6 +79,34 @@ macro_rules! conformance {
                 a_late_worker_cannot_finish_a_rescued_job,
                 every_ending_of_a_lost_lease_writes_nothing,
                 a_payload_aside_goes_with_its_job,
+                a_throttled_job_waits_and_its_attempt_does_not_count,
+                too_many_throttles_in_a_row_are_a_failure,
+                a_last_attempt_throttled_too_often_is_dead,
+            ];
+            unique: [
+                a_key_is_held_while_its_job_is_active,
+                a_job_that_ends_gives_its_key_back_however_it_ends,
+                keys_of_two_kinds_do_not_meet,
+                the_rule_is_refuse_and_the_call_is_all_or_nothing,
+                a_refusal_in_a_callers_transaction_leaves_the_transaction_as_it_was,
+                a_waiting_holder_is_replaced,
+                a_payload_that_is_replaced_may_change_its_place,
+                a_running_holder_gets_one_successor,
+                a_superseded_run_that_does_not_end_well_is_dead,
+                a_superseded_run_whose_node_is_lost_is_dead,
+                a_superseded_run_that_is_done_has_succeeded,
+                a_window_is_a_fixed_stretch_of_time_of_the_jobs_own_time,
+                a_window_is_kept_by_success_and_given_back_by_cancel,
+                for_good_is_for_good_unless_it_did_not_succeed,
+                the_same_key_with_another_payload_is_told_apart,
+                the_same_key_many_times_in_one_call,
+                rules_in_one_call_apply_in_order,
+                a_repeat_after_the_end_runs_nothing_twice,
+                a_repeat_keeps_its_answer_whoever_holds_the_key_now,
+                a_retry_takes_its_key_again,
+                a_retry_is_refused_while_another_job_holds_its_key,
+                a_retry_after_its_window_is_in_nobodys_way,
+                a_key_whose_job_was_deleted_by_hand_is_free,
             ];
             rescue: [
                 jobs_of_a_node_whose_lease_ran_out_are_queued_again,
@@ -97,6 +127,14 @@ macro_rules! conformance {
                 a_node_that_leaves_with_jobs_loses_them_at_once,
                 nodes_are_listed_live_ones_first,
                 errors_of_rescues_are_capped_as_well,
+            ];
+            unique_races: [
+                two_calls_with_the_same_keys_in_opposite_order,
+                fifty_callers_at_once_make_one_job,
+                nobody_is_a_duplicate_of_what_rolls_back,
+                a_key_that_an_open_transaction_holds_is_busy,
+                a_replacement_racing_a_claim_leaves_one_waiting_job,
+                enqueues_racing_the_end_of_the_holder_are_answered_truly,
             ];
             leader: [
                 only_one_leads,
@@ -145,6 +183,15 @@ macro_rules! conformance {
                 a_cancel_racing_a_finish_has_one_winner,
                 cancels_lists_only_this_nodes_jobs,
                 a_retry_wakes_from_the_start_and_a_cancel_its_node,
+                an_edit_changes_what_it_names_and_nothing_else,
+                an_edit_of_the_payload_keeps_one_copy,
+                an_edit_names_the_version_it_knows,
+                an_edit_may_run_now_or_later,
+                an_edit_of_what_does_not_wait_is_refused,
+                an_edit_wakes_from_the_start,
+                an_edit_racing_a_claim_has_one_order,
+                a_deleted_job_leaves_nothing,
+                a_running_job_cannot_be_deleted,
             ];
             hostile: [
                 payloads_are_kept_byte_for_byte,
@@ -157,6 +204,7 @@ macro_rules! conformance {
                 a_hand_made_time_stops_nobody,
                 five_nodes_migrate_at_once,
                 migrating_again_applies_nothing,
+                an_unreadable_error_kind_hides_no_job,
             ];
             stress: [
                 each_job_ends_once_whatever_happens_to_its_nodes,

@@ -6,11 +6,11 @@ use std::time::Duration;
 use longshore::job::state::next;
 use longshore::job::{Event, State};
 use longshore::store::{Ack, AskCancel, Ending, ListQuery, StoreError};
-use longshore::{JobId, NewJob};
+use longshore::{Edit, JobId, NewJob};
 
 use crate::harness::*;
 
-const EVENTS: [Event; 16] = [
+const EVENTS: [Event; 19] = [
     Event::FallDue,
     Event::RunNow,
     Event::Claim,
@@ -26,7 +26,10 @@ const EVENTS: [Event; 16] = [
     Event::Bury,
     Event::Cancel,
     Event::EndAfterCancel,
+    Event::Supersede,
     Event::Retry,
+    Event::Edit,
+    Event::Delete,
 ];
 
 /// Far enough ahead that nothing falls due by itself.
@@ -120,13 +123,33 @@ async fn happens(t: &Harness, id: JobId, run: Option<&Run>, from: State, event: 
             t.advance(AHEAD);
             return true;
         }
-        // `retry` is the call behind both: a waiting job runs now.
         Event::RunNow => {
-            if !matches!(from, State::Scheduled | State::Retrying) {
-                return false;
-            }
-            t.retry(id).await;
+            let edited = t.store.edit(id, &Edit::new().run_now()).await;
+            expect_refusal(next(from, event), edited.err(), from);
             return true;
+        }
+        Event::Edit => {
+            let edited = t.store.edit(id, &Edit::new().payload("[1]")).await;
+            expect_refusal(next(from, event), edited.err(), from);
+            return true;
+        }
+        Event::Delete => {
+            if from != State::Running {
+                return false; // No state follows; tests of deleting have it.
+            }
+            expect_refusal(None, t.store.delete(id).await.err(), from);
+            return true;
+        }
+        Event::Supersede => {
+            if from != State::Running {
+                return false; // Only a run can lose its key to a newer job.
+            }
+            let newer = t.literal(JobId::new().as_uuid());
+            let which = t.literal(id.as_uuid());
+            let table = t.table("job");
+            t.execute(format!("UPDATE {table} SET superseded_by = {newer} WHERE id = {which}"))
+                .await;
+            failed(AHEAD)
         }
         Event::Retry => {
             expect_refusal(next(from, event), t.store.retry(id, 1).await.err(), from);
