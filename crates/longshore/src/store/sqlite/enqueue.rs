@@ -89,7 +89,7 @@ async fn add_many(
     let rows: Vec<_> = jobs
         .iter()
         .map(|job| {
-            let columns = (
+            (
                 job.id.as_uuid().simple().to_string(),
                 &job.kind,
                 &job.queue,
@@ -102,8 +102,7 @@ async fn add_many(
                 job.tags_json(),
                 job.meta.as_deref(),
                 (!is_aside(job)).then_some(&*job.payload),
-            );
-            columns
+            )
         })
         .collect();
     let added = sqlx::query(ENQUEUE.step("add_many"))
