@@ -15,10 +15,10 @@ mod upkeep; // the leader's chores
 #[cfg(feature = "bench")]
 pub mod bench; // the figure, the floor and the ratio
 
-pub use client::Client;
+pub use client::{Client, PruneOptions, PruneReport};
 pub use clock::Clock;
 pub use job::{Backoff, IntoOutcome, JobError, JobId, JobRow, Limits, NewJob, Outcome, State};
 pub use observe::Health;
-pub use store::{StoreError, StoreOptions};
+pub use store::{Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use worker::{Run, StopReason, Worker, WorkerConfig, Working};

@@ -131,6 +131,7 @@ impl Worker {
             .map_err(|_| StoreError::config("start the worker inside a tokio runtime"))?;
         let gauges = Gauges::default();
         gauges.not_ready("joining");
+        gauges.prune_lag(None);
         let (ask, asked) = watch::channel(Asked::Serve);
         let client = self.client.clone();
         let process = Process { worker: self, on, gauges: gauges.clone(), asked };
@@ -273,6 +274,7 @@ impl Process {
                 node: id,
                 lease_for: config.lease_for,
                 beating: beating.clone(),
+                gauges: self.gauges.clone(),
             };
             client.engine().spawn(upkeep.run(upkeep_ends))
         });

@@ -26,7 +26,7 @@ const MAX_ATTEMPTS: u32 = 1_000_000_000;
 const MAX_TAGS: usize = 64;
 const MAX_META_BYTES: usize = 64 * 1024;
 /// A hundred years, in milliseconds: spans above this are mistakes.
-const MAX_SPAN_MS: i64 = 100 * 366 * 86_400_000;
+pub(crate) const MAX_SPAN_MS: i64 = 100 * 366 * 86_400_000;
 
 /// What a job may be at most. The CLI's and the server's settings end here.
 #[derive(Clone, Copy, Debug)]
@@ -247,7 +247,7 @@ impl NewJob {
     }
 }
 
-fn check_name(field: &'static str, text: &str) -> Result<(), Invalid> {
+pub(crate) fn check_name(field: &'static str, text: &str) -> Result<(), Invalid> {
     name::check(text).map_err(|fault| {
         let name = text.chars().take(64).collect();
         Invalid::new(field, Problem::Name { name, fault })

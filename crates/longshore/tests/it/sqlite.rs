@@ -72,11 +72,21 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
     block_on(async {
         let t = Harness::fresh(Flavour::Sqlite).await.expect("SQLite");
         let mut conn = t.sqlite_conn().await;
-        let code: String = ["claim", "edit", "enqueue", "finish", "node", "read"]
+        let code: String = ["claim", "edit", "enqueue", "finish", "node", "prune", "read"]
             .map(|name| source(&format!("{name}.rs")))
             .concat();
         for file in [
-            "cancel", "claim", "enqueue", "finish", "leader", "list", "node", "release", "rescue",
+            "cancel",
+            "claim",
+            "enqueue",
+            "finish",
+            "leader",
+            "list",
+            "node",
+            "prune",
+            "release",
+            "rescue",
+            "retention",
             "retry",
         ] {
             let (file, konst) = (format!("{file}.sql"), file.to_uppercase());

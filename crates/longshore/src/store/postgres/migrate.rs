@@ -9,8 +9,11 @@ use super::PostgresStore;
 use super::error::{Fault, Tries};
 use super::session::Session;
 
-pub(crate) const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") }];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") },
+    Migration { version: 2, name: "reserved", sql: include_str!("migrations/0002_reserved.sql") },
+    Migration { version: 3, name: "retention", sql: include_str!("migrations/0003_retention.sql") },
+];
 
 const LOCK: &str = include_str!("migrate_lock.sql");
 const FOUND: &str = include_str!("migrate_found.sql");

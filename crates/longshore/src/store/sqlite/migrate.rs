@@ -7,8 +7,11 @@ use super::error::failed;
 use crate::store::migration::{Migration, pending};
 use crate::store::{Result, StoreError};
 
-pub(crate) const KNOWN: [Migration; 1] =
-    [Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") }];
+pub(crate) const KNOWN: [Migration; 3] = [
+    Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") },
+    Migration { version: 2, name: "reserved", sql: include_str!("migrations/0002_reserved.sql") },
+    Migration { version: 3, name: "retention", sql: include_str!("migrations/0003_retention.sql") },
+];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS longshore_migration (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL,

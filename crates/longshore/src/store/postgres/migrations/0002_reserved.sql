@@ -1,0 +1,2 @@
+-- Holds the number; the step of this number comes from elsewhere.
+select 1;
