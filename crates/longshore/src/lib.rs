@@ -21,4 +21,4 @@ pub use job::{Backoff, IntoOutcome, JobError, JobId, JobRow, Limits, NewJob, Out
 pub use observe::Health;
 pub use store::{Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};
 pub use time::{InvalidTimestamp, Timestamp};
-pub use worker::{Run, StopReason, Worker, WorkerConfig, Working};
+pub use worker::{Failure, Run, StopReason, Worker, WorkerConfig, Working};

@@ -15,6 +15,8 @@ use crate::store::{Lead, NodeId, Rescued, Result, Store};
 use crate::worker::patience::Patience;
 use crate::worker::{Beating, CALL_LIMIT};
 pub(crate) use prune::breath;
+#[cfg(feature = "bench")]
+pub(crate) use prune::run as prune;
 
 /// The leader looks for what a rescue cannot see this often.
 const SWEEP_EVERY: Duration = Duration::from_secs(600);

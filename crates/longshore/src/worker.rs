@@ -33,6 +33,7 @@ pub(crate) use heartbeat::Beating;
 use heartbeat::Heartbeat;
 use node::{Inputs, Node, Over};
 use patience::Patience;
+pub use registry::Failure;
 use registry::{Handler, Registry};
 pub use run::{Run, StopReason};
 use runs::Runs;
@@ -117,6 +118,18 @@ impl Worker {
         O: IntoOutcome,
     {
         self.registry.add(kind.into(), Handler::from_blocking(handler));
+        self
+    }
+
+    /// Asks a function how long jobs of this kind wait after an attempt that failed or panicked: the error
+    /// may say so itself (a `Retry-After`, say). `None`, or a panic of the function: the job's own
+    /// [`crate::Backoff`] holds, as it does after a timeout, or when the node is lost. It only sets the wait:
+    /// after the last attempt it is not asked. Runs where the handler ran.
+    pub fn backoff<F>(mut self, kind: impl Into<String>, backoff: F) -> Worker
+    where
+        F: Fn(&Failure<'_>) -> Option<Duration> + Send + Sync + 'static,
+    {
+        self.registry.add_backoff(kind.into(), Arc::new(backoff));
         self
     }
 

@@ -19,7 +19,7 @@ pub struct PruneOptions {
 }
 
 /// What a prune by hand did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PruneReport {
     /// Jobs that are gone, or would go.

@@ -63,6 +63,9 @@ pub enum Problem {
         /// The state given.
         state: State,
     },
+    /// Nothing, where at least one is needed.
+    #[error("is empty")]
+    Empty,
     /// Too many of something.
     #[error("has {count} entries; the limit is {limit}")]
     TooMany {

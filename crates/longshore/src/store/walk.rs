@@ -448,7 +448,10 @@ mod tests {
             walk.seen(1, at, NOW, Seen::default());
         }
         assert_eq!(walk.next(NOW), Some(Task::Compact(1)));
+        walk.forget(1);
         walk.map(&[Place { chunks: 1, ..place }]);
+        assert_eq!(walk.next(NOW), Some(Task::Look(1, 0)));
+        walk.seen(1, 0, NOW, rows(9 * A_DAY));
         assert_eq!(walk.next(NOW), None);
     }
 

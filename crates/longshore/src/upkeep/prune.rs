@@ -17,7 +17,7 @@ const SOONEST: Duration = Duration::from_secs(1);
 const LATEST: Duration = Duration::from_secs(30);
 
 /// Prunes as long as this node leads; ends when nobody can tell it so any more.
-pub(super) async fn run(
+pub(crate) async fn run(
     store: Arc<dyn Store>,
     mut leads: watch::Receiver<Option<Lead>>,
     gauges: Gauges,

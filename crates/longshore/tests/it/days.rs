@@ -129,11 +129,9 @@ async fn a_day_of_which_little_stays_gives_its_space_back(t: Harness) {
     .await;
     let size = format!("SELECT pg_total_relation_size('longshore.{day}')");
     let before = t.number(size.clone()).await;
-    let digest = format!(
-        "SELECT hashtextextended(string_agg(h::text, ',' ORDER BY id), 0) FROM longshore.history h
-         WHERE retain_ms IS NOT NULL"
-    );
-    let stays = t.number(digest.clone()).await;
+    let digest = "SELECT hashtextextended(string_agg(h::text, ',' ORDER BY id), 0)
+        FROM longshore.history h WHERE retain_ms IS NOT NULL";
+    let stays = t.number(digest.into()).await;
     let leader = leader(&t).await;
 
     t.advance(9 * DAY);
@@ -146,7 +144,7 @@ async fn a_day_of_which_little_stays_gives_its_space_back(t: Harness) {
     days_gone(&t, leader).await;
 
     assert_eq!(t.count("history").await, 30);
-    assert_eq!(t.number(digest).await, stays, "each is there once, as it was");
+    assert_eq!(t.number(digest.into()).await, stays, "each is there once, as it was");
     let after = t.number(size).await;
     assert!(after * 10 < before, "{before} bytes before, {after} after");
     assert_eq!(stands(&t, &day).await, (true, true));

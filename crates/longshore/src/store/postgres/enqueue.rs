@@ -207,7 +207,7 @@ impl<'a> Columns<'a> {
         self.run_ats.push(run_at);
         self.delays.push(delay);
         self.max_attempts.push(i32::try_from(job.max_attempts).unwrap_or(i32::MAX));
-        self.backoffs.push(job.backoff.map(|policy| super::json(&policy)));
+        self.backoffs.push(job.backoff_json());
         self.timeouts.push(job.timeout.map(super::millis));
         self.retains.push(job.retain.map(super::millis));
         self.tags.push((!job.tags.is_empty()).then(|| super::json(&job.tags)));

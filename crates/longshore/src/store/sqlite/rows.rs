@@ -42,6 +42,10 @@ fn text(row: &SqliteRow, name: &str) -> sqlx::Result<Option<Box<str>>> {
     Ok(col::<Option<String>>(row, name)?.map(String::into_boxed_str))
 }
 
+fn backoff(row: &SqliteRow) -> sqlx::Result<Option<Backoff>> {
+    Ok(col::<Option<&str>>(row, "backoff")?.and_then(Backoff::from_json))
+}
+
 pub(super) fn id(row: &SqliteRow) -> sqlx::Result<JobId> {
     Ok(JobId::from_uuid(col(row, "id")?))
 }
@@ -55,7 +59,7 @@ pub(super) fn claimed_job(row: &SqliteRow) -> sqlx::Result<ClaimedJob> {
         run_at: Timestamp::from_micros(col(row, "run_at")?),
         attempt: number(row, "attempt")?,
         max_attempts: number(row, "max_attempts")?,
-        backoff: json(row, "backoff")?,
+        backoff: backoff(row)?,
         timeout_ms: col(row, "timeout_ms")?,
         meta: text(row, "meta")?,
         payload: text(row, "payload")?.unwrap_or_default(),
@@ -88,7 +92,7 @@ pub(super) fn job_row(row: &SqliteRow) -> sqlx::Result<JobRow> {
         created_at: Timestamp::from_micros(col(row, "created_at")?),
         attempt: number(row, "attempt")?,
         max_attempts: number(row, "max_attempts")?,
-        backoff: json::<Backoff>(row, "backoff")?.unwrap_or_default(),
+        backoff: backoff(row)?.unwrap_or_default(),
         timeout: millis("timeout_ms")?,
         retain: millis("retain_ms")?,
         tags: json(row, "tags")?.unwrap_or_default(),
