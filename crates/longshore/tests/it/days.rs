@@ -300,3 +300,31 @@ fn a_prune_walks_the_pages_of_one_day() {
         assert!(!plan.contains("Seq Scan on history"), "{plan}");
     });
 }
+
+/// The enqueue finds the old payload row and leaves it; before it looks into history, a prune takes both.
+#[test]
+fn a_repeat_beside_a_prune_keeps_its_payload() {
+    run(Flavour::Postgres, |t: Harness| async move {
+        let large = job().payload(format!("\"{}\"", "x".repeat(4_000))).retain(HOUR);
+        let id = t.ended(large.clone(), done()).await;
+        t.advance(2 * HOUR);
+        let leader = leader(&t).await;
+        t.execute(
+            "CREATE FUNCTION public.slowly() RETURNS trigger LANGUAGE plpgsql AS
+                 $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$;
+             CREATE TRIGGER slowly AFTER INSERT ON longshore.job
+                 FOR EACH STATEMENT EXECUTE FUNCTION public.slowly()"
+                .into(),
+        )
+        .await;
+        let other = t.clone();
+        let repeat = tokio::spawn(async move { other.repeat(&large).await });
+        tokio::time::sleep(300 * MILLI).await;
+
+        assert_eq!(prune(&t, leader).await.succeeded, 1);
+
+        assert!(!repeat.await.expect("no panic").duplicate);
+        assert_eq!(t.get(id).await.payload.len(), 4_002);
+        assert_eq!(t.claim_one().await.payload.len(), 4_002);
+    });
+}

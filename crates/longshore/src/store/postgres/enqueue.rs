@@ -8,7 +8,7 @@ use sqlx::{PgConnection, Postgres, Row};
 use uuid::Uuid;
 
 use crate::job::NewJob;
-use crate::job::new::Due;
+use crate::job::new::{Due, MAX_INLINE_BYTES};
 use crate::store::{Conn, Enqueued, Repeat, Result, Wake};
 use crate::time::Timestamp;
 
@@ -25,6 +25,7 @@ const NOTIFY_IN: &str = include_str!("notify_in.sql");
 const MAX_ROWS: usize = 500;
 /// The most bytes of one statement, unless a single job has more.
 const MAX_BYTES: usize = 1 << 20;
+const ASIDE: &str = include_str!("enqueue_aside.sql");
 const DOING: &str = "enqueue";
 
 /// What a call added.
@@ -142,6 +143,15 @@ async fn add_all(
                 gone.insert(row.try_get::<Uuid, _>(0)?);
             }
             fresh.retain(|(id, ..)| !gone.contains(id));
+            let stays = |job: &&&NewJob| fresh.iter().any(|(id, ..)| *id == job.id.as_uuid());
+            let aside =
+                batch.iter().filter(|job| job.payload.len() > MAX_INLINE_BYTES).filter(stays);
+            let (ids, payloads): (Vec<Uuid>, Vec<&str>) =
+                aside.map(|job| (job.id.as_uuid(), &*job.payload)).unzip();
+            if !ids.is_empty() {
+                let aside = sqlx::query(ASIDE).persistent(how.named).bind(ids).bind(payloads);
+                aside.execute(&mut *conn).await?;
+            }
         }
         for (id, due, early) in fresh {
             added.ids.insert(id);
