@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use longshore::store::Cursor;
 use longshore::{JobId, Timestamp};
 
+use crate::backoff::BackoffArg;
 use crate::settings::LogFormat;
 use crate::span::Span;
 
@@ -70,6 +71,11 @@ pub(crate) enum Command {
     /// Look at the processes that run jobs
     #[command(subcommand)]
     Nodes(NodesCommand),
+    /// How long ended jobs are kept
+    #[command(subcommand)]
+    Retention(RetentionCommand),
+    /// Remove ended jobs that are past their time, now and to the end
+    Prune(PruneArgs),
     /// Measure a database that holds no jobs: our figures, and the floor of the same SQL in a bare loop
     Bench(BenchArgs),
 }
@@ -149,6 +155,13 @@ pub(crate) struct EnqueueArgs {
     /// How often it may run in all [default: 10]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max_attempts: Option<i128>,
+    /// How long it waits after a failure: fixed:5s, exponential:1s,3,1h (first, factor, longest),
+    /// polynomial:1s,4,1h (first, exponent, longest), or list:1s,10s,1m [default: exponential:1s,3,1h]
+    #[arg(long, value_name = "POLICY")]
+    pub backoff: Option<BackoffArg>,
+    /// How long it is kept once it succeeded or was cancelled, whatever the rules say
+    #[arg(long, value_name = "SPAN")]
+    pub retain: Option<Span>,
     /// How long one attempt may run, or none [default: 1h]
     #[arg(long, value_name = "SPAN|none")]
     pub timeout: Option<Timeout>,
@@ -271,6 +284,15 @@ pub(crate) struct BenchArgs {
     /// Hold a snapshot open meanwhile, as a long report or a backup does
     #[arg(long)]
     pub pin_snapshot: bool,
+    /// Measure pruning instead: finish jobs at a steady rate and keep them for so long
+    #[arg(long, value_name = "SPAN", conflicts_with_all = ["jobs", "slots", "pin_snapshot", "yardstick"])]
+    pub retention: Option<Span>,
+    /// With --retention: how long to go on
+    #[arg(long = "for", value_name = "SPAN", requires = "retention", default_value = "10m")]
+    pub run_for: Span,
+    /// With --retention: finishes a second
+    #[arg(long, value_name = "N", requires = "retention", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub rate: u32,
     /// What another benchmark made of this machine just now, in transactions a second; printed along
     #[arg(long, value_name = "TPS")]
     pub yardstick: Option<f64>,
@@ -280,4 +302,68 @@ pub(crate) struct BenchArgs {
 pub(crate) enum NodesCommand {
     /// List nodes, live ones first
     List,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RetentionCommand {
+    /// List the rules, the most particular first
+    List,
+    /// Add a rule, or change the one with the same scope
+    Set {
+        /// How long from their end on, such as 7d, or forever
+        keep: KeepArg,
+        #[command(flatten)]
+        scope: ScopeArgs,
+    },
+    /// Remove the rule with this scope
+    Remove {
+        #[command(flatten)]
+        scope: ScopeArgs,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ScopeArgs {
+    /// Only jobs in this state [default: any, dead ones too]
+    #[arg(long)]
+    pub state: Option<EndArg>,
+    /// Only jobs of this queue [default: any]
+    #[arg(long)]
+    pub queue: Option<String>,
+    /// Only jobs of this kind [default: any]
+    #[arg(long)]
+    pub kind: Option<String>,
+}
+
+/// The states in which a job has ended.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum EndArg {
+    Succeeded,
+    Cancelled,
+    Dead,
+}
+
+/// A span, or for ever.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum KeepArg {
+    For(Span),
+    Forever,
+}
+
+impl std::str::FromStr for KeepArg {
+    type Err = crate::span::InvalidSpan;
+
+    fn from_str(text: &str) -> Result<KeepArg, Self::Err> {
+        if text == "forever" { Ok(KeepArg::Forever) } else { text.parse().map(KeepArg::For) }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PruneArgs {
+    /// Only count what would go
+    #[arg(long)]
+    pub dry_run: bool,
+    /// End once so many jobs are gone; it may be some more
+    #[arg(long, value_name = "N", conflicts_with = "dry_run", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
 }

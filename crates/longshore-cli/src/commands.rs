@@ -7,6 +7,8 @@ mod enqueue;
 mod jobs;
 mod migrate;
 mod nodes;
+mod prune;
+mod retention;
 mod serve;
 
 use crate::app::App;
@@ -39,6 +41,8 @@ pub(crate) async fn run(context: Context, command: Command) -> Result<Exit, Fail
         Command::Enqueue(args) => enqueue::run(context, args).await,
         Command::Jobs(command) => jobs::run(context, command).await,
         Command::Nodes(command) => nodes::run(context, command).await,
+        Command::Retention(command) => retention::run(context, command).await,
+        Command::Prune(args) => prune::run(context, args).await,
         Command::Bench(args) => bench::run(context, args).await,
     }
 }

@@ -15,7 +15,8 @@
 //! ```
 
 mod app; // what an application brings
-mod args; // the words on the command line
+mod args;
+mod backoff; // the words on the command line
 mod exit; // exit codes, and the sentence before one
 mod span; // `30s`, `5m`
 mod settings; // flags > environment > file > defaults

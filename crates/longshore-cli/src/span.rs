@@ -17,7 +17,7 @@ pub struct InvalidSpan(String);
 
 impl fmt::Display for InvalidSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no span of time; write it as 500ms, 30s, 5m or 1h 30m", self.0)
+        write!(f, "`{}` is no span of time; write it as 500ms, 30s, 5m, 1h 30m or 7d", self.0)
     }
 }
 
@@ -27,16 +27,34 @@ impl FromStr for Span {
     type Err = InvalidSpan;
 
     fn from_str(text: &str) -> Result<Span, InvalidSpan> {
-        text.parse::<SignedDuration>()
-            .ok()
-            .and_then(|span| Duration::try_from(span).ok())
-            .map(Span)
-            .ok_or_else(|| InvalidSpan(text.chars().take(64).collect()))
+        read(text).map(Span).ok_or_else(|| InvalidSpan(text.chars().take(64).collect()))
     }
+}
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Days in front are ours: always 24 hours, whatever clocks do in some zone.
+fn read(text: &str) -> Option<Duration> {
+    let (days, rest) = match text.trim().split_once('d') {
+        Some((days, rest)) if days.bytes().all(|b| b.is_ascii_digit()) => {
+            (days.parse().ok()?, rest)
+        }
+        _ => (0, text),
+    };
+    let days = DAY.checked_mul(days)?;
+    if days > Duration::ZERO && rest.trim().is_empty() {
+        return Some(days);
+    }
+    let rest = Duration::try_from(rest.trim().parse::<SignedDuration>().ok()?).ok()?;
+    days.checked_add(rest)
 }
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (days, rest) = (self.0.as_secs() / DAY.as_secs(), self.0.as_secs() % DAY.as_secs());
+        if days > 0 && rest == 0 && self.0.subsec_nanos() == 0 {
+            return write!(f, "{days}d");
+        }
         match SignedDuration::try_from(self.0) {
             Ok(span) => write!(f, "{span:#}"),
             Err(_) => write!(f, "{:?}", self.0),
@@ -66,7 +84,20 @@ mod tests {
         assert_eq!(read("5m"), Ok(300_000));
         assert_eq!(read("1h 30m"), Ok(5_400_000));
         assert_eq!(read("500ms"), Ok(500));
-        for bad in ["", "5", "-5m", "soon", "5 parsecs", "99999999999999999999h"] {
+        assert_eq!(read("7d"), Ok(604_800_000));
+        assert_eq!(read("1d 12h"), Ok(129_600_000));
+        for bad in [
+            "",
+            "5",
+            "-5m",
+            "soon",
+            "5 parsecs",
+            "99999999999999999999h",
+            "d",
+            "-1d",
+            "9999999999d",
+            "1d x",
+        ] {
             let error = bad.parse::<Span>().expect_err(bad).to_string();
             assert!(error.contains("write it as"), "{error}");
         }
@@ -74,7 +105,7 @@ mod tests {
 
     #[test]
     fn it_reads_back() {
-        for text in ["30s", "1h 30m", "250ms"] {
+        for text in ["30s", "1h 30m", "250ms", "7d", "36h"] {
             let span: Span = text.parse().unwrap();
             assert_eq!(span.to_string().parse(), Ok(span));
         }

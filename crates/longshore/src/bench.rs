@@ -4,6 +4,7 @@
 //! database can do. Works only on kinds that start with `bench.` and deletes its own rows.
 
 mod latency;
+mod retention;
 mod throughput;
 
 use std::any::Any;
@@ -18,6 +19,8 @@ use crate::client::Client;
 use crate::job::NewJob;
 use crate::store::Result;
 use crate::worker::{Run, Worker, WorkerConfig, Working};
+
+pub use retention::{RetentionOptions, RetentionReport, Size, Waits, retention};
 
 /// What all kinds of the benchmark start with.
 pub const KIND_PREFIX: &str = "bench.";
@@ -112,6 +115,8 @@ pub trait Meter: Send + Sync {
     async fn settle(&self) -> Result<()>;
     /// What was written so far.
     async fn counts(&self) -> Result<Counts>;
+    /// Rows and bytes of history.
+    async fn history_size(&self) -> Result<(i64, i64)>;
     /// Holds a snapshot open until it is dropped.
     async fn pin(&self) -> Result<Box<dyn Any + Send>>;
 }

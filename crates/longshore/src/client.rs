@@ -1,6 +1,7 @@
 //! Puts jobs in and answers questions about them. The only way in, for the CLI and for handlers too.
 
 mod funnel;
+mod retention;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use crate::store::{
     StoreOptions, Tx,
 };
 use funnel::Funnel;
+pub use retention::{PruneOptions, PruneReport};
 
 /// A handle on the jobs of one database. Cheap to clone.
 ///

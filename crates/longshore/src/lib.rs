@@ -15,13 +15,13 @@ mod upkeep; // the leader's chores
 #[cfg(feature = "bench")]
 pub mod bench; // the figure, the floor and the ratio
 
-pub use client::Client;
+pub use client::{Client, PruneOptions, PruneReport};
 pub use clock::Clock;
 pub use job::{
     Backoff, IntoOutcome, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,
     Unique,
 };
 pub use observe::Health;
-pub use store::{Edit, StoreError, StoreOptions};
+pub use store::{Edit, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};
 pub use time::{InvalidTimestamp, Timestamp};
-pub use worker::{Run, StopReason, Worker, WorkerConfig, Working};
+pub use worker::{Failure, Run, StopReason, Worker, WorkerConfig, Working};

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// How a worker is, right now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -28,6 +29,11 @@ pub struct Health {
     pub lost_leases_total: u64,
     /// Times this process was lost and joined anew.
     pub lost_total: u64,
+    /// How far pruning is behind, in milliseconds: now, less the oldest expiry that was not carried out
+    /// yet. `None` while this node does not lead.
+    pub prune_lag_ms: Option<u64>,
+    /// Ended jobs that this process removed as the leader.
+    pub pruned_total: u64,
 }
 
 /// The numbers behind [`Health`], written by the node and read by anybody.
@@ -47,7 +53,12 @@ struct Inner {
     given_back: AtomicU64,
     lost_leases: AtomicU64,
     lost: AtomicU64,
+    /// [`NOT_LEADING`] while another node leads.
+    prune_lag_ms: AtomicU64,
+    pruned: AtomicU64,
 }
+
+const NOT_LEADING: u64 = u64::MAX;
 
 /// What is under way on a node.
 pub(crate) struct Load {
@@ -97,6 +108,16 @@ impl Gauges {
         self.0.lost.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// How far this leader's prune is behind; `None`: this node does not lead.
+    pub fn prune_lag(&self, lag: Option<Duration>) {
+        let ms = lag.map_or(NOT_LEADING, |lag| (lag.as_millis() as u64).min(NOT_LEADING - 1));
+        self.0.prune_lag_ms.store(ms, Ordering::Relaxed);
+    }
+
+    pub fn pruned(&self, jobs: u64) {
+        self.0.pruned.fetch_add(jobs, Ordering::Relaxed);
+    }
+
     pub fn health(&self) -> Health {
         let get = |gauge: &AtomicU64| gauge.load(Ordering::Relaxed);
         Health {
@@ -111,6 +132,8 @@ impl Gauges {
             given_back_total: get(&self.0.given_back),
             lost_leases_total: get(&self.0.lost_leases),
             lost_total: get(&self.0.lost),
+            prune_lag_ms: Some(get(&self.0.prune_lag_ms)).filter(|ms| *ms != NOT_LEADING),
+            pruned_total: get(&self.0.pruned),
         }
     }
 }

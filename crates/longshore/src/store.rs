@@ -8,8 +8,11 @@ pub(crate) mod keys;
 mod migration;
 mod node;
 mod query;
+mod retention;
 mod tx;
 mod wake;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod walk;
 
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
@@ -32,6 +35,9 @@ pub use error::StoreError;
 pub use migration::Migration;
 pub use node::{Beat, Lead, NewNode, NodeId, NodeRow, Pulse, Rescued, Term};
 pub use query::{Cursor, InvalidCursor, ListQuery, Page};
+pub use retention::{
+    DEFAULT_KEEP, Keep, MAX_RULES, Pruned, Pruner, Removed, RetentionRule, RetentionScope,
+};
 pub use tx::{Conn, Tx};
 pub use wake::{Wake, WakeHub, Woken};
 
@@ -149,6 +155,25 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// Makes history's partitions for today and the `days` after. Nothing to do on SQLite.
     /// Refused with [`StoreError::NotLeader`] when the term is over.
     async fn make_partitions(&self, lead: Lead, days: u32) -> Result<()>;
+
+    /// The rules of retention, the most particular first.
+    async fn retention(&self) -> Result<Vec<RetentionRule>>;
+
+    /// Adds a rule, or gives the one with the same scope another span. A repeat changes nothing.
+    /// Refused with [`StoreError::Invalid`] when there are [`MAX_RULES`] others.
+    async fn set_retention(&self, rule: &RetentionRule) -> Result<()>;
+
+    /// Removes the rule with this scope; whether there was one.
+    async fn remove_retention(&self, scope: &RetentionScope) -> Result<bool>;
+
+    /// One bounded step of a prune: removes some jobs that are past their time, each with its payload,
+    /// or looks for them, for some hundredths of a second at most. What was looked at is remembered
+    /// as long as the same pruner calls and no rule changes, so that a later step need not look
+    /// again. Jobs that move meanwhile (a retry, a cancel) are left alone. A repeat does no harm.
+    ///
+    /// On PostgreSQL the leader also removes days of history that are past as a whole.
+    /// Refused with [`StoreError::NotLeader`] when the leader's term is over.
+    async fn prune(&self, pruner: Pruner) -> Result<Pruned>;
 
     /// What wakes this process: its own calls, and other processes as far as they can be heard.
     fn wakes(&self) -> &WakeHub;

@@ -2,15 +2,21 @@
 //!
 //! Each chore is one call of the store, bounded and repeatable, and names the leader's term.
 
+mod prune;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use crate::engine::within;
+use crate::observe::Gauges;
 use crate::store::{Lead, NodeId, Rescued, Result, Store};
 use crate::worker::patience::Patience;
 use crate::worker::{Beating, CALL_LIMIT};
+pub(crate) use prune::breath;
+#[cfg(feature = "bench")]
+pub(crate) use prune::run as prune;
 
 /// The leader looks for what a rescue cannot see this often.
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
@@ -24,6 +30,7 @@ pub(crate) struct Upkeep {
     pub node: NodeId,
     pub lease_for: Duration,
     pub beating: watch::Receiver<Beating>,
+    pub gauges: Gauges,
 }
 
 /// When which chore is due next.
@@ -39,6 +46,9 @@ impl Upkeep {
         let now = Instant::now();
         let mut due = Due { sweep: now + SWEEP_EVERY, partitions: now };
         let mut lead = None;
+        // Beside the other chores, so that it holds up neither a rescue nor the renewal of the lead.
+        let (tell, leads) = watch::channel(None);
+        let prune = tokio::spawn(prune::run(Arc::clone(&self.store), leads, self.gauges.clone()));
         // A third of the lease: a leader may miss two renewals.
         let every = self.lease_for / 3;
         while !*end.borrow_and_update() && !self.beating.borrow_and_update().lost {
@@ -49,11 +59,15 @@ impl Upkeep {
                 }
                 Err(error) => patience.failed(&error),
             };
+            tell.send_if_modified(|told| std::mem::replace(told, lead) != lead);
             tokio::select! {
                 () = tokio::time::sleep_until(next.into()) => {}
                 _ = end.changed() => {}
             }
         }
+        // Without anybody to tell it more, it ends after the step it is at.
+        drop(tell);
+        let _ = prune.await;
         if let Some(lead) = lead {
             // Nobody then has to wait for the term to run out.
             let _ = within(CALL_LIMIT.min(self.lease_for), "resign", self.store.resign(lead)).await;

@@ -33,6 +33,7 @@ pub(crate) use heartbeat::Beating;
 use heartbeat::Heartbeat;
 use node::{Inputs, Node, Over};
 use patience::Patience;
+pub use registry::Failure;
 use registry::{Handler, Registry};
 pub use run::{Run, StopReason};
 use runs::Runs;
@@ -120,6 +121,18 @@ impl Worker {
         self
     }
 
+    /// Asks a function how long jobs of this kind wait after an attempt that failed or panicked: the error
+    /// may say so itself (a `Retry-After`, say). `None`, or a panic of the function: the job's own
+    /// [`crate::Backoff`] holds, as it does after a timeout, or when the node is lost. It only sets the wait:
+    /// after the last attempt it is not asked. Runs where the handler ran.
+    pub fn backoff<F>(mut self, kind: impl Into<String>, backoff: F) -> Worker
+    where
+        F: Fn(&Failure<'_>) -> Option<Duration> + Send + Sync + 'static,
+    {
+        self.registry.add_backoff(kind.into(), Arc::new(backoff));
+        self
+    }
+
     /// Starts serving; handlers run on the current tokio runtime. The database may be away: the
     /// worker waits for it. Fails only for settings that cannot work, all of them named.
     pub fn start(self) -> Result<Working> {
@@ -131,6 +144,7 @@ impl Worker {
             .map_err(|_| StoreError::config("start the worker inside a tokio runtime"))?;
         let gauges = Gauges::default();
         gauges.not_ready("joining");
+        gauges.prune_lag(None);
         let (ask, asked) = watch::channel(Asked::Serve);
         let client = self.client.clone();
         let process = Process { worker: self, on, gauges: gauges.clone(), asked };
@@ -273,6 +287,7 @@ impl Process {
                 node: id,
                 lease_for: config.lease_for,
                 beating: beating.clone(),
+                gauges: self.gauges.clone(),
             };
             client.engine().spawn(upkeep.run(upkeep_ends))
         });

@@ -1,6 +1,9 @@
 //! `bench`: measures a database with our worker, and the floor beneath it.
 
-use longshore::bench::{self, Options, Refused, Report};
+use std::time::Duration;
+
+use longshore::Client;
+use longshore::bench::{self, Options, Refused, Report, RetentionOptions, Size, Waits};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,6 +29,9 @@ pub(super) async fn run(context: Context, args: BenchArgs) -> Result<Exit, Failu
     if client.schema_version().await? == 0 {
         client.migrate().await?;
     }
+    if let Some(keep) = args.retention {
+        return retention(&context, &client, keep.0, &args).await;
+    }
     let options = Options {
         jobs: args.jobs,
         slots: args.slots,
@@ -44,6 +50,47 @@ pub(super) async fn run(context: Context, args: BenchArgs) -> Result<Exit, Failu
         table(["", "FIGURE", "FLOOR", "RATIO"], rows(&report, args.yardstick))?;
     }
     Ok(if report.lost + report.duplicates == 0 { Exit::Ok } else { Exit::Failed })
+}
+
+/// Prints the table's size on the way, and the rest at the end.
+async fn retention(
+    context: &Context,
+    client: &Client,
+    keep: Duration,
+    args: &BenchArgs,
+) -> Result<Exit, Failure> {
+    let options = RetentionOptions {
+        keep,
+        run_for: args.run_for.0,
+        without_for: args.run_for.0 / 5,
+        per_s: args.rate,
+        look_every: (args.run_for.0 / 30).max(Duration::from_secs(1)),
+    };
+    let report = bench::retention(client, &options, |size| {
+        let Size { at_s, rows, bytes, lag_ms } = size;
+        let mib = *bytes as f64 / f64::from(1 << 20);
+        eprintln!("bench: {at_s:5.0} s  {rows:8} rows  {mib:8.1} MiB  {lag_ms:6} ms behind");
+    });
+    let report = report.await?;
+    client.close().await;
+    if context.json {
+        let value = serde_json::to_value(&report).map_err(|e| Failure::failed(e.to_string()))?;
+        data(&rounded(value).to_string())?;
+    } else {
+        let row = |what: &str, waits: &Waits| {
+            let ms = |figure: f64| format!("{figure:.2}");
+            [
+                what.to_owned(),
+                ms(waits.p50_ms),
+                ms(waits.p99_ms),
+                ms(waits.p999_ms),
+                ms(waits.max_ms),
+            ]
+        };
+        let rows = vec![row("without", &report.without), row("with", &report.with)];
+        table(["PRUNE", "FINISH P50, MS", "P99", "P99.9", "LONGEST"], rows)?;
+    }
+    Ok(Exit::Ok)
 }
 
 impl From<Refused> for Failure {

@@ -56,6 +56,12 @@ fn new_job(args: &EnqueueArgs, payload_limit: usize) -> Result<NewJob, Failure> 
         Some(Timeout::Never) => job.no_timeout(),
         None => job,
     };
+    if let Some(policy) = &args.backoff {
+        job = job.backoff(policy.0.clone());
+    }
+    if let Some(span) = args.retain {
+        job = job.retain(span.0);
+    }
     if let Some(id) = args.id {
         job = job.with_id(id);
     }

@@ -9,5 +9,6 @@ mod docs;
 mod enqueue;
 mod jobs;
 mod migrate;
+mod retention;
 mod serve;
 mod settings;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::json::JsonFault;
 use super::name::NameFault;
+use super::state::State;
 
 /// A job that cannot be enqueued: which field, what is wrong with it and, in a call with several
 /// jobs, which of them. Nothing of the call was written.
@@ -56,6 +57,15 @@ pub enum Problem {
     /// A point in time outside the years 0000 to 9999.
     #[error("is outside 0000-01-01T00:00:00Z to 9999-12-31T23:59:59.999999Z")]
     Time,
+    /// A state in which no job has ended.
+    #[error("is {state}; it may be succeeded, cancelled or dead")]
+    NotAnEnd {
+        /// The state given.
+        state: State,
+    },
+    /// Nothing, where at least one is needed.
+    #[error("is empty")]
+    Empty,
     /// Too many of something.
     #[error("has {count} entries; the limit is {limit}")]
     TooMany {

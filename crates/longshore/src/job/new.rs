@@ -25,9 +25,11 @@ const MAX_PRIORITY: u8 = 9;
 /// Far beyond any use, far from the edge of the column's type.
 const MAX_ATTEMPTS: u32 = 1_000_000_000;
 const MAX_TAGS: usize = 64;
+const MAX_DELAYS: usize = 100;
+const MAX_EXPONENT: i64 = 20;
 const MAX_META_BYTES: usize = 64 * 1024;
 /// A hundred years, in milliseconds: spans above this are mistakes.
-const MAX_SPAN_MS: i64 = 100 * 366 * 86_400_000;
+pub(crate) const MAX_SPAN_MS: i64 = 100 * 366 * 86_400_000;
 
 /// What a job may be at most. The CLI's and the server's settings end here.
 #[derive(Clone, Copy, Debug)]
@@ -159,9 +161,9 @@ impl NewJob {
         self
     }
 
-    /// How long the job is to be kept after it succeeded or was cancelled. Zero keeps nothing, and
-    /// then an enqueue that is repeated after the job ended may run it again. Anything else is stored
-    /// only: nothing removes old history yet.
+    /// How long the job is kept after it succeeded or was cancelled, whatever the rules of retention
+    /// say ([`crate::RetentionRule`]); without, they decide. Once it is gone, an enqueue that is repeated
+    /// may run it again. Zero keeps nothing at all. A dead job stays as long as the rules say.
     pub fn retain(mut self, span: Duration) -> NewJob {
         self.retain = Some(span);
         self
@@ -199,7 +201,7 @@ impl NewJob {
     }
 
     pub(crate) fn backoff_json(&self) -> Option<String> {
-        self.backoff.map(|backoff| serde_json::to_string(&backoff).expect("an enum of numbers"))
+        self.backoff.as_ref().map(Backoff::to_json)
     }
 
     pub(crate) fn timeout_ms(&self) -> Option<i64> {
@@ -236,7 +238,7 @@ impl NewJob {
             check_span_ms("timeout", timeout, 1)?;
         }
         self.retain.map_or(Ok(()), |span| check_span("retain", span))?;
-        check_backoff(self.backoff)?;
+        check_backoff(self.backoff.as_ref())?;
         if self.tags.len() > MAX_TAGS {
             let problem = Problem::TooMany { count: self.tags.len(), limit: MAX_TAGS };
             return Err(Invalid::new("tags", problem));
@@ -256,7 +258,7 @@ impl NewJob {
     }
 }
 
-pub(super) fn check_name(field: &'static str, text: &str) -> Result<(), Invalid> {
+pub(crate) fn check_name(field: &'static str, text: &str) -> Result<(), Invalid> {
     name::check(text).map_err(|fault| {
         let name = text.chars().take(64).collect();
         Invalid::new(field, Problem::Name { name, fault })
@@ -278,11 +280,25 @@ pub(super) fn check_span_ms(field: &'static str, span: Duration, min: i64) -> Re
     within(field, span.as_millis() as i128, min, MAX_SPAN_MS)
 }
 
-fn check_backoff(backoff: Option<Backoff>) -> Result<(), Invalid> {
+fn check_backoff(backoff: Option<&Backoff>) -> Result<(), Invalid> {
     let longest_ms = match backoff {
         None => return Ok(()),
-        Some(Backoff::Fixed { delay_ms }) => delay_ms,
-        Some(Backoff::Exponential { base_ms, max_ms, .. }) => base_ms.max(max_ms),
+        Some(Backoff::Fixed { delay_ms }) => *delay_ms,
+        Some(Backoff::Exponential { base_ms, max_ms, .. }) => *base_ms.max(max_ms),
+        Some(Backoff::Polynomial { base_ms, exponent, max_ms }) => {
+            within("backoff.exponent", i128::from(*exponent), 1, MAX_EXPONENT)?;
+            *base_ms.max(max_ms)
+        }
+        Some(Backoff::List { delays_ms }) => {
+            if delays_ms.len() > MAX_DELAYS {
+                let problem = Problem::TooMany { count: delays_ms.len(), limit: MAX_DELAYS };
+                return Err(Invalid::new("backoff", problem));
+            }
+            let Some(longest) = delays_ms.iter().max() else {
+                return Err(Invalid::new("backoff", Problem::Empty));
+            };
+            *longest
+        }
     };
     within("backoff", longest_ms.into(), 0, MAX_SPAN_MS)
 }
@@ -329,6 +345,14 @@ mod tests {
         let many = (0..65).fold(job(), |job, n| job.tag(format!("t{n}")));
         assert_eq!(fault(many), "tags has 65 entries; the limit is 64");
         assert!(fault(NewJob::new("")).starts_with("kind `` is empty"));
+        let list = |delays_ms| fault(job().backoff(Backoff::List { delays_ms }));
+        assert_eq!(list(vec![1; 101]), "backoff has 101 entries; the limit is 100");
+        assert_eq!(list(vec![]), "backoff is empty");
+        assert!(
+            list(vec![1, u64::MAX]).starts_with("backoff is 18446744073709551615; it may be 0 to")
+        );
+        let steep = Backoff::Polynomial { base_ms: 1, exponent: 21, max_ms: 2 };
+        assert_eq!(fault(job().backoff(steep)), "backoff.exponent is 21; it may be 1 to 20");
     }
 
     #[test]

@@ -50,6 +50,16 @@ impl JobError {
         JobError { message: error.to_string(), chain }
     }
 
+    /// What it says.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What caused it, outermost first.
+    pub fn chain(&self) -> &[String] {
+        &self.chain
+    }
+
     pub(crate) fn fitted(self) -> JobError {
         let (message, chain) = text::fit_chain(&self.message, self.chain);
         JobError { message, chain }

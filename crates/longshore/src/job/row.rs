@@ -33,8 +33,7 @@ pub struct JobRow {
     pub backoff: Backoff,
     /// How long one attempt may run; `None` for ever.
     pub timeout: Option<Duration>,
-    /// How long it is to be kept once it ended; `None` if the enqueue did not say. Zero keeps nothing;
-    /// nothing else is acted on yet.
+    /// How long it is kept once it succeeded or was cancelled; `None`: as the rules of retention say.
     pub retain: Option<Duration>,
     /// Its unique key, in the caller's words.
     pub unique_key: Option<String>,

@@ -213,7 +213,10 @@ impl Node {
     fn ended(&mut self, ended: Ended) {
         let Some(Settled { job, stopped }) = self.runs.ended(&ended) else { return };
         self.slots.free(&job.queue, Some(ended.took));
-        let ending = verdict(&job, self.id, ended.went, stopped);
+        let mut ending = verdict(&job, self.id, ended.went, stopped);
+        if let (Ending::Failed { delay, .. }, Some(own)) = (&mut ending, ended.delay) {
+            *delay = own;
+        }
         self.endings.add(job, ending);
     }
 

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::run::Run;
-use crate::job::{IntoOutcome, Outcome};
+use crate::job::{AttemptFault, IntoOutcome, JobError, Outcome};
 
 type Answer = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
@@ -40,23 +41,51 @@ impl Handler {
     }
 }
 
+/// An attempt that failed and will be repeated, as a kind's own backoff is told of it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Failure<'a> {
+    /// The number of the attempt that failed, from 1.
+    pub attempt: u32,
+    /// Attempts the job may have in all.
+    pub max_attempts: u32,
+    /// In which way: an error, or a panic.
+    pub fault: AttemptFault,
+    /// What the handler said, or the panic's text.
+    pub error: &'a JobError,
+}
+
+/// How long a kind wants to wait after a failure; `None`: as the job's own policy says.
+pub(super) type OwnBackoff = Arc<dyn Fn(&Failure<'_>) -> Option<Duration> + Send + Sync>;
+
 /// Kind -> handler.
 #[derive(Clone, Default)]
-pub(super) struct Registry(HashMap<String, Handler>);
+pub(super) struct Registry {
+    handlers: HashMap<String, Handler>,
+    backoffs: HashMap<String, OwnBackoff>,
+}
 
 impl Registry {
     /// The handler registered last for a kind wins.
     pub fn add(&mut self, kind: String, handler: Handler) {
-        self.0.insert(kind, handler);
+        self.handlers.insert(kind, handler);
     }
 
     pub fn get(&self, kind: &str) -> Option<&Handler> {
-        self.0.get(kind)
+        self.handlers.get(kind)
+    }
+
+    pub fn add_backoff(&mut self, kind: String, backoff: OwnBackoff) {
+        self.backoffs.insert(kind, backoff);
+    }
+
+    pub fn backoff(&self, kind: &str) -> Option<&OwnBackoff> {
+        self.backoffs.get(kind)
     }
 
     /// All kinds, sorted.
     pub fn kinds(&self) -> Vec<String> {
-        let mut kinds: Vec<String> = self.0.keys().cloned().collect();
+        let mut kinds: Vec<String> = self.handlers.keys().cloned().collect();
         kinds.sort_unstable();
         kinds
     }

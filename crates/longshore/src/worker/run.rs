@@ -12,9 +12,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::registry::Handler;
+use super::registry::{Failure, Handler, OwnBackoff};
 use crate::client::Client;
-use crate::job::{JobId, Outcome};
+use crate::job::{AttemptFault, JobError, JobId, Outcome};
 use crate::store::{ClaimedJob, NodeId};
 
 /// One attempt of a job, handed to its handler.
@@ -166,17 +166,12 @@ pub(super) struct Ended {
     pub serial: u64,
     pub went: Went,
     pub took: Duration,
+    /// How long the kind itself wants to wait, if that was a failure.
+    pub delay: Option<Duration>,
 }
 
-/// Starts the handler; the end comes through `ended`, however it comes.
-pub(super) fn start(
-    handler: &Handler,
-    run: Run,
-    serial: u64,
-    on: &Handle,
-    ended: UnboundedSender<Ended>,
-) -> AbortHandle {
-    let report = Report { id: run.id(), serial, from: Instant::now(), ended, sent: false };
+/// Starts the handler; the end comes through `report`, however it comes.
+pub(super) fn start(handler: &Handler, run: Run, on: &Handle, report: Report) -> AbortHandle {
     match handler {
         Handler::Async(handler) => {
             let handler = Arc::clone(handler);
@@ -218,20 +213,69 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 }
 
 /// Sends the end when it is said, or when it is dropped without having said it.
-struct Report {
+pub(super) struct Report {
     id: JobId,
     serial: u64,
+    attempt: u32,
+    max_attempts: u32,
+    backoff: Option<OwnBackoff>,
     from: Instant,
     ended: UnboundedSender<Ended>,
     sent: bool,
 }
 
 impl Report {
+    pub fn new(run: &Run, serial: u64, ended: UnboundedSender<Ended>) -> Report {
+        Report {
+            id: run.id(),
+            serial,
+            attempt: run.attempt(),
+            max_attempts: run.max_attempts(),
+            backoff: None,
+            from: Instant::now(),
+            ended,
+            sent: false,
+        }
+    }
+
+    /// Asks the kind how long to wait after a failure.
+    pub fn asking(mut self, backoff: Option<&OwnBackoff>) -> Report {
+        self.backoff = backoff.cloned();
+        self
+    }
+
     fn send(&mut self, went: Went) {
         self.sent = true;
-        let ended = Ended { id: self.id, serial: self.serial, went, took: self.from.elapsed() };
+        let took = self.from.elapsed();
+        let delay = self.delay(&went);
+        let ended = Ended { id: self.id, serial: self.serial, went, took, delay };
         // Nobody listens any more when the node is lost; then nothing is to be written either.
         let _ = self.ended.send(ended);
+    }
+
+    /// Where the handler ran, not on our own thread: it is the application's code. If that panics, the
+    /// job's policy holds.
+    fn delay(&self, went: &Went) -> Option<Duration> {
+        let backoff = self.backoff.as_ref().filter(|_| self.attempt < self.max_attempts)?;
+        let said;
+        let (fault, error) = match went {
+            Went::Answered(Outcome::Failed(error)) => (AttemptFault::Error, error),
+            Went::Panicked(message) => {
+                said = JobError::new(message.clone());
+                (AttemptFault::Panic, &said)
+            }
+            Went::Answered(_) | Went::Dropped => return None,
+        };
+        let failure =
+            Failure { attempt: self.attempt, max_attempts: self.max_attempts, fault, error };
+        match catch_unwind(AssertUnwindSafe(|| backoff(&failure))) {
+            Ok(delay) => delay,
+            Err(panic) => {
+                let text = panic_text(&*panic);
+                tracing::warn!(job = %self.id, "a kind's own backoff panicked: {text}");
+                None
+            }
+        }
     }
 }
 

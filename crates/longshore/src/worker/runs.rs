@@ -8,7 +8,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 
 use super::registry::Registry;
-use super::run::{self, Ended, Run, Stop, StopReason};
+use super::run::{self, Ended, Report, Run, Stop, StopReason};
 use crate::client::Client;
 use crate::job::JobId;
 use crate::store::{ClaimedJob, NodeId};
@@ -79,7 +79,9 @@ impl Runs {
             deadline,
             client: self.client.clone(),
         };
-        let task = run::start(handler, run, self.serial, &self.on, self.ended.clone());
+        let report = Report::new(&run, self.serial, self.ended.clone())
+            .asking(self.registry.backoff(&job.kind));
+        let task = run::start(handler, run, &self.on, report);
         if let Some(deadline) = deadline {
             self.deadlines.insert((deadline, job.id));
         }

@@ -61,7 +61,8 @@ fn failed(job: &ClaimedJob, node: NodeId, kind: AttemptFault, error: JobError) -
     if job.attempt >= job.max_attempts {
         return Ending::Dead { error };
     }
-    let delay = job.backoff.unwrap_or_default().delay(job.attempt, fastrand::f64);
+    let policy = job.backoff.as_ref().cloned().unwrap_or_default();
+    let delay = policy.delay(job.attempt, fastrand::f64);
     Ending::Failed { error, delay }
 }
 

@@ -5,6 +5,8 @@ mod harness;
 mod conformance;
 
 mod cases;
+#[cfg(feature = "postgres")]
+mod days;
 mod docs;
 mod migrations;
 #[cfg(feature = "postgres")]

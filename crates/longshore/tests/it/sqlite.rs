@@ -76,12 +76,24 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
     block_on(async {
         let t = Harness::fresh(Flavour::Sqlite).await.expect("SQLite");
         let mut conn = t.sqlite_conn().await;
-        let code: String = ["claim", "edit", "enqueue", "finish", "node", "read", "unique"]
+        let code: String = ["claim", "edit", "enqueue", "finish", "node", "prune", "read", "unique"]
             .map(|name| source(&format!("{name}.rs")))
             .concat();
         for file in [
-            "cancel", "claim", "edit", "enqueue", "finish", "leader", "list", "node", "release",
-            "rescue", "retry", "unique",
+            "cancel",
+            "claim",
+            "edit",
+            "enqueue",
+            "finish",
+            "leader",
+            "list",
+            "node",
+            "prune",
+            "release",
+            "rescue",
+            "retention",
+            "retry",
+            "unique",
         ] {
             let (file, konst) = (format!("{file}.sql"), file.to_uppercase());
             for (name, sql) in steps(&file) {

@@ -15,6 +15,7 @@ const DOING: &str = "measure";
 const COUNTS: &str = include_str!("bench.sql");
 const STATEMENTS: &str = include_str!("bench_statements.sql");
 const FOREIGN: &str = include_str!("bench_foreign.sql");
+const HISTORY: &str = include_str!("bench_history.sql");
 const CLEAR: &str = include_str!("bench_clear.sql");
 
 #[async_trait]
@@ -65,6 +66,13 @@ impl Meter for PostgresStore {
             statements: statements.ok().and_then(|row| row.try_get("statements").ok()),
             rows: rows().ok(),
         })
+    }
+
+    async fn history_size(&self) -> Result<(i64, i64)> {
+        let row = sqlx::query(HISTORY).persistent(false).fetch_one(&self.pools.general).await;
+        let row = row.map_err(|e| sort(DOING, e))?;
+        let number = |column| row.try_get(column).map_err(|e| sort(DOING, e));
+        Ok((number("rows")?, number("bytes")?))
     }
 
     async fn pin(&self) -> Result<Box<dyn Any + Send>> {

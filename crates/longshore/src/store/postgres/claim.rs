@@ -4,7 +4,7 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
-use crate::job::JobId;
+use crate::job::{Backoff, JobId};
 use crate::store::{Claim, Claimed, ClaimedJob, LANES, LaneMark, NodeId, Result, START};
 use crate::time::Timestamp;
 
@@ -124,7 +124,7 @@ fn claimed_job(row: &PgRow, from: usize, no: i64) -> Result<ClaimedJob, sqlx::Er
         run_at: row.try_get(from + 4)?,
         attempt: row.try_get::<i32, _>(from + 5)? as u32,
         max_attempts: row.try_get::<i32, _>(from + 6)? as u32,
-        backoff: text(7)?.and_then(|policy| serde_json::from_str(policy).ok()),
+        backoff: text(7)?.and_then(Backoff::from_json),
         timeout_ms: row.try_get(from + 8)?,
         meta: text(9)?.map(Into::into),
         // A payload row that somebody deleted leaves no JSON; the attempt then fails and says so.

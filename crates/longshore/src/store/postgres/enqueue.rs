@@ -9,7 +9,7 @@ use sqlx::{PgConnection, Postgres, Row};
 use uuid::Uuid;
 
 use crate::job::NewJob;
-use crate::job::new::Due;
+use crate::job::new::{Due, MAX_INLINE_BYTES};
 use crate::store::tx::Inner;
 use crate::store::{Conn, Enqueued, Repeat, Result, StoreError, Wake};
 use crate::time::Timestamp;
@@ -28,6 +28,7 @@ const WAIT_FOR: &str = include_str!("wait_for.sql");
 const MAX_ROWS: usize = 500;
 /// The most bytes of one statement, unless a single job has more.
 const MAX_BYTES: usize = 1 << 20;
+const ASIDE: &str = include_str!("enqueue_aside.sql");
 const DOING: &str = "enqueue";
 
 /// How long an enqueue that must not wait waits for a key.
@@ -233,6 +234,7 @@ pub(super) async fn add_batch(
             gone.insert(row.try_get::<Uuid, _>(0)?);
         }
         fresh.retain(|(id, ..)| !gone.contains(id));
+        lay_aside(conn, batch, &fresh, how).await?;
     }
     for (id, due, early) in fresh {
         added.ids.insert(id);
@@ -240,6 +242,25 @@ pub(super) async fn add_batch(
         added.early |= early;
     }
     Ok(())
+}
+
+/// The payloads of a repeat once more: what kept them may have been pruned between our statements.
+async fn lay_aside(
+    conn: &mut PgConnection,
+    batch: &[&NewJob],
+    added: &[(Uuid, bool, bool)],
+    how: How,
+) -> Result<(), sqlx::Error> {
+    let aside = batch.iter().filter(|job| {
+        job.payload.len() > MAX_INLINE_BYTES
+            && added.iter().any(|(id, ..)| *id == job.id.as_uuid())
+    });
+    let (ids, payloads): (Vec<Uuid>, Vec<&str>) =
+        aside.map(|job| (job.id.as_uuid(), &*job.payload)).unzip();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    how.query(ASIDE).bind(ids).bind(payloads).execute(conn).await.map(|_| ())
 }
 
 /// Cuts a call into statements; of jobs with one id only the first is sent.
@@ -298,7 +319,7 @@ impl<'a> Columns<'a> {
         self.run_ats.push(run_at);
         self.delays.push(delay);
         self.max_attempts.push(i32::try_from(job.max_attempts).unwrap_or(i32::MAX));
-        self.backoffs.push(job.backoff.map(|policy| super::json(&policy)));
+        self.backoffs.push(job.backoff_json());
         self.timeouts.push(job.timeout.map(super::millis));
         self.retains.push(job.retain.map(super::millis));
         self.tags.push((!job.tags.is_empty()).then(|| super::json(&job.tags)));

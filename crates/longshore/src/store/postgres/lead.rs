@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sqlx::Row;
+use sqlx::{PgPool, Row};
 
 use crate::store::{Lead, NodeId, Result, StoreError, Term};
 
@@ -54,8 +54,8 @@ impl PostgresStore {
     }
 
     /// A transaction in which this node leads, and goes on leading until it ends.
-    pub(super) async fn lead_session(&self, lead: Lead) -> Result<Session, Fault> {
-        let mut session = Session::transaction(&self.pools.vital, self.mode).await?;
+    pub(super) async fn lead_session(&self, pool: &PgPool, lead: Lead) -> Result<Session, Fault> {
+        let mut session = Session::transaction(pool, self.mode).await?;
         let query = session.query(LEADS).bind(lead.node.0).bind(lead.term);
         let row = query.bind(self.clock.fixed()).fetch_optional(session.conn()).await?;
         if row.is_none() {
@@ -76,7 +76,7 @@ impl PostgresStore {
     }
 
     async fn try_make_days(&self, lead: Lead, days: u32) -> Result<(), Fault> {
-        let mut session = self.lead_session(lead).await?;
+        let mut session = self.lead_session(&self.pools.vital, lead).await?;
         self.make_partitions_in(&mut session, days).await?;
         session.done().await
     }

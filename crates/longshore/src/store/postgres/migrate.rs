@@ -12,6 +12,7 @@ use super::session::Session;
 pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") },
     Migration { version: 2, name: "unique", sql: include_str!("migrations/0002_unique.sql") },
+    Migration { version: 3, name: "retention", sql: include_str!("migrations/0003_retention.sql") },
 ];
 
 const LOCK: &str = include_str!("migrate_lock.sql");

@@ -8,6 +8,7 @@ mod bench;
 mod change;
 mod claim;
 mod connect;
+mod days;
 mod edit;
 mod enqueue;
 mod error;
@@ -15,8 +16,10 @@ mod finish;
 mod lead;
 mod migrate;
 mod node;
+mod prune;
 mod read;
 mod rescue;
+mod retention;
 mod session;
 mod tx;
 mod types;
@@ -37,8 +40,8 @@ use crate::time::Timestamp;
 
 use super::{
     Ack, AskCancel, Beat, Claim, Claimed, ClaimedJob, Conn, Edit, Ending, Enqueued, Held, Lead,
-    ListQuery, NewNode, NodeId, NodeRow, Page, Pulse, Repeat, Rescued, Result, Store, StoreError,
-    StoreOptions, Term, WakeHub,
+    ListQuery, NewNode, NodeId, NodeRow, Page, Pruned, Pruner, Pulse, Repeat, Rescued, Result,
+    RetentionRule, RetentionScope, Store, StoreError, StoreOptions, Term, WakeHub,
 };
 use connect::{Mode, Pools};
 use error::Fault;
@@ -58,6 +61,8 @@ pub(crate) struct PostgresStore {
     stop: CancellationToken,
     /// Where the next sweep goes on.
     swept_to: Mutex<Uuid>,
+    /// What a prune remembers.
+    walk: tokio::sync::Mutex<prune::Memory>,
 }
 
 impl PostgresStore {
@@ -69,6 +74,7 @@ impl PostgresStore {
             hub: WakeHub::default(),
             notifier: Notifier::new(pools.notify.clone(), mode, stop.clone()),
             swept_to: Mutex::new(Uuid::nil()),
+            walk: Default::default(),
             options,
             mode,
             pools,
@@ -225,6 +231,22 @@ impl Store for PostgresStore {
 
     async fn make_partitions(&self, lead: Lead, days: u32) -> Result<()> {
         self.make_days(lead, days).await
+    }
+
+    async fn retention(&self) -> Result<Vec<RetentionRule>> {
+        self.all_rules().await
+    }
+
+    async fn set_retention(&self, rule: &RetentionRule) -> Result<()> {
+        self.set_rule(rule).await
+    }
+
+    async fn remove_retention(&self, scope: &RetentionScope) -> Result<bool> {
+        self.remove_rule(scope).await
+    }
+
+    async fn prune(&self, pruner: Pruner) -> Result<Pruned> {
+        self.prune_step(pruner).await
     }
 
     fn wakes(&self) -> &WakeHub {

@@ -112,7 +112,7 @@ impl PostgresStore {
 
     /// One stretch of the walk; how far it came, `None` at the end, where old nodes are forgotten.
     async fn try_sweep(&self, lead: Lead, after: Uuid) -> Result<(Rescued, Option<Uuid>), Fault> {
-        let mut session = self.lead_session(lead).await?;
+        let mut session = self.lead_session(&self.pools.vital, lead).await?;
         let mut rescued = Rescued::default();
         let mut walked_to: Option<Uuid> = None;
         let (mut ids, mut nodes) = (Vec::new(), Vec::new());

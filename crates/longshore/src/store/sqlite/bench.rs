@@ -42,6 +42,19 @@ impl Meter for SqliteStore {
         Ok(Counts::default())
     }
 
+    async fn history_size(&self) -> Result<(i64, i64)> {
+        let rows: i64 = sqlx::query_scalar(BENCH.step("rows"))
+            .fetch_one(&self.readers)
+            .await
+            .map_err(failed(DOING))?;
+        let size = |end: &str| {
+            let mut file = self.file.as_ref()?.as_os_str().to_owned();
+            file.push(end);
+            std::fs::metadata(file).ok().map(|file| file.len() as i64)
+        };
+        Ok((rows, size("").unwrap_or(0) + size("-wal").unwrap_or(0)))
+    }
+
     async fn pin(&self) -> Result<Box<dyn Any + Send>> {
         let mut snapshot = self.readers.begin().await.map_err(failed(DOING))?;
         sqlx::query(BENCH.step("foreign"))

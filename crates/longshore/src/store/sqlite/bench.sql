@@ -7,3 +7,6 @@ SELECT (SELECT count(*) FROM longshore_job WHERE kind NOT LIKE 'bench.%')
 -- step: clear
 DELETE FROM longshore_job WHERE kind LIKE 'bench.%';
 DELETE FROM longshore_history WHERE kind LIKE 'bench.%';
+
+-- step: rows
+SELECT count(*) FROM longshore_history;

@@ -61,6 +61,7 @@ impl SqliteStore {
             clock: options.clock.clone(),
             busy_for: options.busy_for,
             hub: WakeHub::default(),
+            walk: Default::default(),
         })
     }
 

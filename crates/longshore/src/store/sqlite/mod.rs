@@ -13,6 +13,7 @@ mod error;
 mod finish;
 mod migrate;
 mod node;
+mod prune;
 mod read;
 mod relaxed;
 mod rows;
@@ -41,6 +42,8 @@ pub(crate) struct SqliteStore {
     clock: Clock,
     busy_for: Duration,
     hub: WakeHub,
+    /// What a prune remembers.
+    walk: tokio::sync::Mutex<walk::Walk>,
 }
 
 impl sealed::Sealed for SqliteStore {}
@@ -147,6 +150,22 @@ impl Store for SqliteStore {
 
     async fn make_partitions(&self, _lead: Lead, _days: u32) -> Result<()> {
         Ok(())
+    }
+
+    async fn retention(&self) -> Result<Vec<RetentionRule>> {
+        self.all_rules().await
+    }
+
+    async fn set_retention(&self, rule: &RetentionRule) -> Result<()> {
+        self.set_rule(rule).await
+    }
+
+    async fn remove_retention(&self, scope: &RetentionScope) -> Result<bool> {
+        self.remove_rule(scope).await
+    }
+
+    async fn prune(&self, pruner: Pruner) -> Result<Pruned> {
+        self.prune_step(pruner).await
     }
 
     fn wakes(&self) -> &WakeHub {

@@ -150,9 +150,9 @@ impl SqliteStore {
     }
 
     /// Guards a leader's write: refused when the term is over.
-    async fn must_lead(
+    pub(super) async fn must_lead(
         &self,
-        tx: &mut Transaction<'static, Sqlite>,
+        conn: &mut sqlx::SqliteConnection,
         lead: Lead,
         now: Timestamp,
     ) -> Result<()> {
@@ -160,7 +160,7 @@ impl SqliteStore {
             .bind(lead.node.0)
             .bind(lead.term)
             .bind(now.as_micros())
-            .fetch_one(&mut **tx)
+            .fetch_one(conn)
             .await
             .map_err(failed("check the lead"))?;
         if leads == 1 { Ok(()) } else { Err(StoreError::NotLeader) }

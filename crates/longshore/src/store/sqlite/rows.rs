@@ -44,6 +44,10 @@ fn text(row: &SqliteRow, name: &str) -> sqlx::Result<Option<Box<str>>> {
     Ok(col::<Option<String>>(row, name)?.map(String::into_boxed_str))
 }
 
+fn backoff(row: &SqliteRow) -> sqlx::Result<Option<Backoff>> {
+    Ok(col::<Option<&str>>(row, "backoff")?.and_then(Backoff::from_json))
+}
+
 pub(super) fn id(row: &SqliteRow) -> sqlx::Result<JobId> {
     Ok(JobId::from_uuid(col(row, "id")?))
 }
@@ -57,7 +61,7 @@ pub(super) fn claimed_job(row: &SqliteRow) -> sqlx::Result<ClaimedJob> {
         run_at: Timestamp::from_micros(col(row, "run_at")?),
         attempt: number(row, "attempt")?,
         max_attempts: number(row, "max_attempts")?,
-        backoff: json(row, "backoff")?,
+        backoff: backoff(row)?,
         timeout_ms: col(row, "timeout_ms")?,
         meta: text(row, "meta")?,
         payload: text(row, "payload")?.unwrap_or_default(),
@@ -90,7 +94,7 @@ pub(super) fn job_row(row: &SqliteRow) -> sqlx::Result<JobRow> {
         created_at: Timestamp::from_micros(col(row, "created_at")?),
         attempt: number(row, "attempt")?,
         max_attempts: number(row, "max_attempts")?,
-        backoff: json::<Backoff>(row, "backoff")?.unwrap_or_default(),
+        backoff: backoff(row)?.unwrap_or_default(),
         timeout: millis("timeout_ms")?,
         retain: millis("retain_ms")?,
         unique_key: col::<Option<&str>>(row, "unique_key")?.map(|key| callers(key).to_owned()),

@@ -34,8 +34,10 @@ steps! {
     LEADER = "leader.sql";
     LIST = "list.sql";
     NODE = "node.sql";
+    PRUNE = "prune.sql";
     RELEASE = "release.sql";
     RESCUE = "rescue.sql";
+    RETENTION = "retention.sql";
     RETRY = "retry.sql";
     UNIQUE = "unique.sql";
 }

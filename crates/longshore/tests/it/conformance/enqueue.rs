@@ -17,7 +17,7 @@ pub async fn a_job_is_read_back_as_it_was_given(t: Harness) {
                 .priority(2)
                 .run_at(at)
                 .max_attempts(3)
-                .backoff(backoff)
+                .backoff(backoff.clone())
                 .timeout(5 * SECOND)
                 .retain(HOUR)
                 .tag("b")

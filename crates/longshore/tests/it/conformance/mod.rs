@@ -9,6 +9,7 @@ pub mod hostile;
 pub mod leader;
 pub mod list;
 pub mod rescue;
+pub mod retention;
 pub mod states;
 pub mod stress;
 pub mod unique;
@@ -148,6 +149,31 @@ macro_rules! conformance {
                 a_sweep_forgets_nodes_that_were_lost_over_an_hour_ago,
                 a_sweep_finds_running_jobs_without_a_node,
                 concurrent_candidates_make_one_leader,
+            ];
+            retention: [
+                without_rules_ended_jobs_stay_a_week_and_dead_ones_for_ever,
+                the_most_particular_rule_wins,
+                a_rule_may_say_for_ever,
+                a_jobs_own_span_goes_before_every_rule,
+                a_span_of_one_job_is_found_among_others_that_stay,
+                what_has_not_ended_is_never_removed,
+                payloads_go_with_their_jobs_and_no_others,
+                dead_jobs_go_by_a_rule_of_theirs,
+                many_dead_jobs_are_walked_in_steps,
+                a_step_is_small,
+                large_rows_go_a_few_at_once,
+                a_repeat_does_no_harm,
+                a_prune_under_an_old_term_is_refused,
+                a_changed_rule_counts_for_what_has_ended_already,
+                a_new_leader_finds_what_the_old_one_left,
+                rows_that_come_where_others_went_are_found,
+                a_retry_racing_a_prune_has_one_winner,
+                a_prune_beside_a_rescue_takes_only_what_had_ended,
+                two_prunes_at_once_take_each_job_once,
+                a_look_counts_and_removes_nothing,
+                it_says_how_far_behind_it_is_and_when_to_come_again,
+                rules_are_set_replaced_and_removed,
+                there_are_only_so_many_rules,
             ];
             list: [
                 newest_first_over_waiting_and_ended,

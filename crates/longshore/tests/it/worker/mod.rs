@@ -218,6 +218,8 @@ macro_rules! every_worker_case {
                 an_output_that_cannot_be_kept_is_told_apart,
                 an_unknown_kind_waits_for_a_node_that_knows_it,
                 a_result_that_cannot_be_stored_fails_alone,
+                a_kind_may_say_itself_how_long_it_waits,
+                a_kinds_backoff_that_panics_leaves_it_to_the_policy,
             ];
             cancel: [
                 a_cancel_reaches_a_running_job_within_a_second,

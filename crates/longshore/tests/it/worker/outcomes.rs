@@ -319,3 +319,53 @@ pub async fn a_result_that_cannot_be_stored_fails_alone(d: Arc<Desk>) {
     assert_eq!(worker.health().started_total, 41, "nothing ran twice");
     worker.stop().await;
 }
+
+pub async fn a_kind_may_say_itself_how_long_it_waits(d: Arc<Desk>) {
+    let asked = Tally::default();
+    let (seen, slow) = (asked.clone(), Backoff::fixed(HOUR));
+    let worker = d
+        .worker()
+        .handle("k", async |run: Run| match run.attempt() {
+            1 => Err::<(), _>(JobError::new("retry after 20")),
+            2 => panic!("retry after 30"),
+            _ => Err(JobError::new("no idea")),
+        })
+        .backoff("k", move |failure| {
+            asked.add();
+            let (_, ms) = failure.error.message().split_once("after ")?;
+            ms.parse().ok().map(Duration::from_millis)
+        })
+        .start()
+        .expect("a worker");
+    let id = d.enqueue(job().max_attempts(4).backoff(slow.clone())).await;
+
+    until("it waits by its own policy", async || {
+        let row = d.get(id).await;
+        row.state == State::Retrying && row.attempt == 3
+    })
+    .await;
+
+    let row = d.get(id).await;
+    assert!(row.run_at.expect("a time") > Timestamp::now().plus(HOUR / 2), "{row:?}");
+    assert_eq!(row.errors.iter().filter(|error| error.kind == AttemptFault::Panic).count(), 1);
+    d.client.retry(id, 1).await.expect("a retry");
+    d.comes_to(id, State::Dead).await;
+    assert_eq!(seen.get(), 3, "after the last attempt nobody is asked");
+    worker.stop().await;
+}
+
+pub async fn a_kinds_backoff_that_panics_leaves_it_to_the_policy(d: Arc<Desk>) {
+    let worker = d
+        .worker()
+        .handle("k", async |_: Run| Err::<(), _>(JobError::new("no")))
+        .backoff("k", |_| panic!("not even that"))
+        .start()
+        .expect("a worker");
+    let list = Backoff::List { delays_ms: vec![1, 5] };
+    let id = d.enqueue(job().max_attempts(4).backoff(list)).await;
+
+    let row = d.comes_to(id, State::Dead).await;
+
+    assert_eq!((row.attempt, row.errors.len()), (4, 4));
+    worker.stop().await;
+}
