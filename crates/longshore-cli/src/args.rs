@@ -1,15 +1,20 @@
 //! The words on the command line. Only their shape: what they mean is checked by the library, which
 //! has the better sentences.
 
+mod edit;
+mod enqueue;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use longshore::JobId;
 use longshore::store::Cursor;
-use longshore::{JobId, Timestamp};
 
-use crate::backoff::BackoffArg;
 use crate::settings::LogFormat;
 use crate::span::Span;
+
+pub(crate) use edit::{EditArgs, WhenArgs};
+pub(crate) use enqueue::{EnqueueArgs, OnConflictArg, Timeout};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -63,7 +68,7 @@ pub(crate) enum Command {
     /// Bring the database's schema up to date, or look at it
     #[command(subcommand)]
     Migrate(MigrateCommand),
-    /// Add a job; prints its id
+    /// Add a job and print its id; or many, one JSON object a line
     Enqueue(EnqueueArgs),
     /// Look at jobs, cancel them, run them again
     #[command(subcommand)]
@@ -133,67 +138,6 @@ pub(crate) enum MigrateCommand {
     Sql,
 }
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct EnqueueArgs {
-    /// Picks the handler
-    pub kind: String,
-    /// The payload: JSON, @FILE, or - for stdin
-    #[arg(long, short, value_name = "JSON", default_value = "null")]
-    pub payload: String,
-    /// The queue
-    #[arg(long, short, default_value = "default")]
-    pub queue: String,
-    /// 0 runs first, 9 last [default: 5]
-    #[arg(long, value_name = "0-9", allow_negative_numbers = true)]
-    pub priority: Option<i128>,
-    /// Due this long from now, such as 5m
-    #[arg(long = "in", value_name = "SPAN", conflicts_with = "at")]
-    pub delay: Option<Span>,
-    /// Due at this time, RFC 3339
-    #[arg(long, value_name = "TIME")]
-    pub at: Option<Timestamp>,
-    /// How often it may run in all [default: 10]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub max_attempts: Option<i128>,
-    /// How long it waits after a failure: fixed:5s, exponential:1s,3,1h (first, factor, longest),
-    /// polynomial:1s,4,1h (first, exponent, longest), or list:1s,10s,1m [default: exponential:1s,3,1h]
-    #[arg(long, value_name = "POLICY")]
-    pub backoff: Option<BackoffArg>,
-    /// How long it is kept once it succeeded or was cancelled, whatever the rules say
-    #[arg(long, value_name = "SPAN")]
-    pub retain: Option<Span>,
-    /// How long one attempt may run, or none [default: 1h]
-    #[arg(long, value_name = "SPAN|none")]
-    pub timeout: Option<Timeout>,
-    /// A tag; repeatable
-    #[arg(long = "tag", value_name = "TAG")]
-    pub tags: Vec<String>,
-    /// The job's id, so that repeating the command adds nothing
-    #[arg(long)]
-    pub id: Option<JobId>,
-    /// Follow the job to its end; exit 0 if it succeeded, 8 if not
-    #[arg(long)]
-    pub wait: bool,
-    /// Wait no longer than this; exit 7 then
-    #[arg(long, value_name = "SPAN", requires = "wait")]
-    pub timeout_wait: Option<Span>,
-}
-
-/// A span, or no limit.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Timeout {
-    After(Span),
-    Never,
-}
-
-impl std::str::FromStr for Timeout {
-    type Err = crate::span::InvalidSpan;
-
-    fn from_str(text: &str) -> Result<Timeout, Self::Err> {
-        if text == "none" { Ok(Timeout::Never) } else { text.parse().map(Timeout::After) }
-    }
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobsCommand {
     /// List jobs, newest first
@@ -213,6 +157,28 @@ pub(crate) enum JobsCommand {
         /// Who asks [default: the user's name]
         #[arg(long)]
         by: Option<String>,
+    },
+    /// Make waiting jobs due now
+    RunNow {
+        /// The jobs
+        #[arg(required = true)]
+        ids: Vec<JobId>,
+    },
+    /// Give waiting jobs another time
+    Reschedule {
+        /// The jobs
+        #[arg(required = true)]
+        ids: Vec<JobId>,
+        #[command(flatten)]
+        when: WhenArgs,
+    },
+    /// Change a waiting job; without options its payload is opened in $VISUAL or $EDITOR
+    Edit(EditArgs),
+    /// Remove jobs that do not run, with their payloads and history
+    Delete {
+        /// The jobs
+        #[arg(required = true)]
+        ids: Vec<JobId>,
     },
     /// Make scheduled, retrying, dead or cancelled jobs run again now
     Retry {

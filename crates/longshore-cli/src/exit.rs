@@ -68,10 +68,13 @@ impl From<StoreError> for Failure {
             StoreError::Invalid(_) | StoreError::Config(_) => Exit::Usage,
             StoreError::NotFound(_) => Exit::NotFound,
             StoreError::Refused { .. }
+            | StoreError::VersionChanged { .. }
+            | StoreError::KeyHeld { .. }
+            | StoreError::KeyReused { .. }
             | StoreError::Schema { .. }
             | StoreError::Checksum { .. }
             | StoreError::NotLeader => Exit::Conflict,
-            StoreError::Unavailable { .. } => Exit::Unreachable,
+            StoreError::Unavailable { .. } | StoreError::KeyBusy => Exit::Unreachable,
             _ => Exit::Failed,
         };
         Failure::new(exit, with_causes(&error))

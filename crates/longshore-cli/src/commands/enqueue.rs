@@ -1,27 +1,44 @@
-//! `enqueue`: adds a job, and follows it if asked to.
+//! `enqueue`: adds a job, and follows it if asked to; or adds many.
 
-mod payload;
+mod lines;
+pub(super) mod payload;
 mod wait;
 
-use longshore::NewJob;
 use longshore::job::{Invalid, Problem};
+use longshore::store::Enqueued;
+use longshore::{NewJob, Unique};
 
 use super::Context;
-use crate::args::{EnqueueArgs, Timeout};
+use crate::args::{EnqueueArgs, OnConflictArg, Timeout};
 use crate::connect::open_now;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
+use crate::span::Span;
 
 /// As in the library, whose numbers are narrower than what people may type.
-const PRIORITIES: (i64, i64) = (0, 9);
+pub(super) const PRIORITIES: (i64, i64) = (0, 9);
 const MAX_ATTEMPTS: (i64, i64) = (1, 1_000_000_000);
 
 pub(super) async fn run(context: Context, args: EnqueueArgs) -> Result<Exit, Failure> {
-    let job = new_job(&args, context.settings.limits.payload_bytes)?;
+    let limit = context.settings.limits.payload_bytes;
+    if let Some(file) = &args.lines {
+        return lines::run(&context, &args, file).await;
+    }
+    let payload = payload::read(&args.payload, limit)?;
+    let kind = args.kind.clone().expect("asked for, as there are no lines");
+    let job = new_job(&args, kind)?.payload(payload);
     let client = open_now(&context.settings).await?;
+    let id = job.id();
     let added = client.enqueue(job).await?;
-    if added.duplicate {
-        eprintln!("this id was enqueued before; nothing was added");
+    match added {
+        Enqueued { replaced: true, .. } => eprintln!("job {} has this payload now", added.id),
+        Enqueued { duplicate: true, .. } if added.id == id => {
+            eprintln!("this id was enqueued before; nothing was added");
+        }
+        Enqueued { duplicate: true, .. } => {
+            eprintln!("job {} holds the unique key; nothing was added", added.id);
+        }
+        _ => {}
     }
     if !context.json {
         data(&added.id.to_string())?;
@@ -31,14 +48,15 @@ pub(super) async fn run(context: Context, args: EnqueueArgs) -> Result<Exit, Fai
         return wait::follow(&context, &client, added.id, limit).await;
     }
     if context.json {
-        json(&serde_json::json!({ "id": added.id, "duplicate": added.duplicate }))?;
+        let Enqueued { id, duplicate, replaced } = added;
+        json(&serde_json::json!({ "id": id, "duplicate": duplicate, "replaced": replaced }))?;
     }
     Ok(Exit::Ok)
 }
 
-fn new_job(args: &EnqueueArgs, payload_limit: usize) -> Result<NewJob, Failure> {
-    let payload = payload::read(&args.payload, payload_limit)?;
-    let mut job = NewJob::new(&args.kind).payload(payload).queue(&args.queue);
+/// A job of this kind, as the options have it, but for its payload.
+fn new_job(args: &EnqueueArgs, kind: String) -> Result<NewJob, Failure> {
+    let mut job = NewJob::new(kind).queue(&args.queue);
     if let Some(priority) = args.priority {
         job = job.priority(within("priority", priority, PRIORITIES)?);
     }
@@ -65,10 +83,33 @@ fn new_job(args: &EnqueueArgs, payload_limit: usize) -> Result<NewJob, Failure> 
     if let Some(id) = args.id {
         job = job.with_id(id);
     }
+    let hold = (args.unique_within, args.unique_for_good);
+    if let Some(unique) = unique(args.unique_key.as_deref(), hold, args.on_conflict) {
+        job = job.unique(unique);
+    }
     Ok(args.tags.iter().fold(job, |job, tag| job.tag(tag)))
 }
 
-fn within<T: TryFrom<i128>>(
+/// Unique by the key, or, if only a hold is given, by the payload.
+fn unique(
+    key: Option<&str>,
+    (within, for_good): (Option<Span>, bool),
+    on_conflict: OnConflictArg,
+) -> Option<Unique> {
+    let unique = match key {
+        Some(key) => Unique::key(key),
+        None if within.is_some() || for_good => Unique::payload(),
+        None => return None,
+    };
+    let unique = match within {
+        Some(span) => unique.within(span.0),
+        None if for_good => unique.for_good(),
+        None => unique,
+    };
+    Some(unique.on_conflict(on_conflict.into()))
+}
+
+pub(super) fn within<T: TryFrom<i128>>(
     field: &'static str,
     value: i128,
     (min, max): (i64, i64),

@@ -1,5 +1,6 @@
-//! `jobs`: look at jobs, cancel them, run them again.
+//! `jobs`: look at jobs, cancel them, change them, run them again.
 
+mod edit;
 mod show;
 
 use longshore::store::{AskCancel, ListQuery};
@@ -20,7 +21,11 @@ pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, 
             let by = by.or_else(user_name);
             cancel(&context, id, AskCancel { by, why }).await
         }
-        JobsCommand::Retry { ids, attempts } => retry(&context, &ids, attempts).await,
+        JobsCommand::RunNow { ids } => edit::run_now(&context, &ids).await,
+        JobsCommand::Reschedule { ids, when } => edit::reschedule(&context, &ids, when).await,
+        JobsCommand::Edit(args) => edit::edit(&context, args).await,
+        JobsCommand::Delete { ids } => edit::delete(&context, &ids).await,
+        JobsCommand::Retry { ids, attempts } => edit::retry(&context, &ids, attempts).await,
     }
 }
 
@@ -86,30 +91,6 @@ async fn cancel(context: &Context, id: JobId, ask: AskCancel) -> Result<Exit, Fa
         data(&format!("{id} is running; its node was asked to stop it"))?;
     }
     Ok(Exit::Ok)
-}
-
-/// Does what it can: one that is refused does not keep the others back. Exits by the first refusal.
-async fn retry(context: &Context, ids: &[JobId], attempts: u32) -> Result<Exit, Failure> {
-    let client = open_now(&context.settings).await?;
-    let (mut exit, mut answers) = (Exit::Ok, Vec::new());
-    for id in ids {
-        let refused = client.retry(*id, attempts).await.err().map(Failure::from);
-        let words = refused.as_ref().map(|failure| failure.words.clone());
-        answers.push(serde_json::json!({ "id": id, "retried": refused.is_none(), "error": words }));
-        match refused {
-            Some(failure) if exit == Exit::Ok => {
-                failure.tell();
-                exit = failure.exit;
-            }
-            Some(failure) => failure.tell(),
-            None if context.json => {}
-            None => data(&format!("{id} is queued"))?,
-        }
-    }
-    if context.json {
-        json(&serde_json::json!({ "jobs": answers }))?;
-    }
-    Ok(exit)
 }
 
 fn user_name() -> Option<String> {

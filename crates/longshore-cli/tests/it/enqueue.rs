@@ -7,6 +7,10 @@ both!(
     a_payload_comes_from_a_file_or_from_stdin,
     wait_exits_by_the_outcome,
     wait_says_when_nobody_runs_the_kind,
+    a_unique_job_is_enqueued_once,
+    many_jobs_come_in_lines,
+    a_wrong_line_is_named_and_the_rest_can_go_on,
+    lines_have_limits,
 );
 
 fn everything_said_is_stored(place: Place) {
@@ -104,4 +108,106 @@ fn wait_says_when_nobody_runs_the_kind(place: Place) {
     let said = place.run(&["enqueue", "noop", "--wait", "--timeout-wait", "3s"]);
     assert_eq!(said.code, 7, "{said:?}");
     assert!(said.err.contains("no live node runs kind `noop` of queue `default`"), "{said:?}");
+}
+
+fn a_unique_job_is_enqueued_once(place: Place) {
+    let place = place.migrated();
+    let first = place.enqueue(&["k", "--unique-key", "order-7", "--in", "1h"]);
+    let again = place.run(&["enqueue", "k", "--unique-key", "order-7"]);
+    assert_eq!((again.code, again.out.trim()), (0, first.as_str()));
+    assert!(again.err.contains("holds the unique key; nothing was added"), "{again:?}");
+
+    let refused =
+        place.run(&["enqueue", "k", "--unique-key", "order-7", "--on-conflict", "refuse"]);
+    assert_eq!(refused.code, 4, "{refused:?}");
+    let says = format!("unique key `order-7` is held by job {first}");
+    assert!(refused.err.contains(&says), "{refused:?}");
+
+    let replace = ["enqueue", "k", "--unique-key", "order-7", "--on-conflict", "replace"];
+    let replaced = place.json(&[&replace[..], &["--payload", "[2]"]].concat());
+    assert_eq!((&replaced["id"], &replaced["replaced"]), (&first.as_str().into(), &true.into()));
+    let job = place.json(&["jobs", "show", &first]);
+    assert_eq!((&job["payload"][0], &job["unique_key"]), (&2.into(), &"order-7".into()));
+
+    let daily = ["k", "--payload", "[3]", "--unique-within", "36500d"];
+    assert_eq!(place.enqueue(&daily), place.enqueue(&daily), "by payload");
+    let once = ["k", "--payload", "[3]", "--unique-for-good"];
+    assert_eq!(place.enqueue(&once), place.enqueue(&once));
+}
+
+fn many_jobs_come_in_lines(place: Place) {
+    let place = place.migrated();
+    let id = "019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10";
+    let mut lines = String::new();
+    lines += "{\"payload\": {\"n\": 12345678901234567890123, \"z\":1e400}}\n\n";
+    lines += &format!(
+        "{{\"kind\": \"other\", \"id\": \"{id}\", \"queue\": \"q\", \"priority\": 0, \"tags\": [\"a\"], \"meta\": {{\"m\": 1}}, \"max_attempts\": 2, \"timeout\": \"none\", \"retain\": \"1d\", \"run_at\": \"2100-01-01T00:00:00Z\", \"unique_key\": \"u\"}}\n"
+    );
+    for _ in 0..6_000 {
+        lines += "{\"payload\": 1}\n";
+    }
+    lines += "{\"kind\": \"other\", \"unique_key\": \"u\"}";
+    let said = place.run_with(
+        &["enqueue", "noop", "--lines", "-", "--queue", "bulk", "--json"],
+        lines.as_bytes(),
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    let counts: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(counts, serde_json::json!({ "added": 6_002, "duplicates": 1, "replaced": 0 }));
+
+    let job = place.json(&["jobs", "show", id]);
+    assert_eq!(
+        (&job["kind"], &job["queue"], &job["priority"]),
+        (&"other".into(), &"q".into(), &0.into())
+    );
+    assert_eq!((&job["max_attempts"], &job["retain_ms"]), (&2.into(), &86_400_000.into()));
+    assert_eq!((&job["tags"][0], &job["meta"]["m"]), (&"a".into(), &1.into()));
+    assert!(job["timeout_ms"].is_null());
+
+    place.write("two.jsonl", "{\"payload\": {\"a\": 1e400}}\n{}\n");
+    let ids = place.run(&["enqueue", "noop", "--lines", "two.jsonl", "--ids"]).out;
+    assert_eq!(ids.lines().count(), 2);
+    let first = ids.lines().next().unwrap();
+    assert!(place.run(&["jobs", "show", first, "--json"]).out.contains("{\"a\": 1e400}"));
+}
+
+fn a_wrong_line_is_named_and_the_rest_can_go_on(place: Place) {
+    let place = place.migrated();
+    let good = "{\"payload\": 1}\n".repeat(5_000);
+    for (wrong, says) in [
+        ("{\"priority\": 12}", "line 5001: priority is 12; it may be 0 to 9"),
+        ("{\"kind\": \"a\\u0000\"}", "line 5001: kind `a\\0` has the character U+0000 at byte 1"),
+        ("{\"quue\": \"q\"}", "line 5001: unknown field `quue`"),
+        ("{", "line 5001: EOF"),
+        ("{\"timeout\": \"5\"}", "line 5001: `5` is no span of time"),
+    ] {
+        place.write("jobs.jsonl", format!("{good}{wrong}\n{{}}\n"));
+        let lines = ["enqueue", "noop", "--lines", "jobs.jsonl"];
+        let said = place.run(&lines);
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.err.contains(says), "{says}: {said:?}");
+        assert!(said.err.contains("5000 lines are done; go on with --from-line 5001"), "{said:?}");
+        place.write("jobs.jsonl", format!("{good}{{}}\n{{}}\n"));
+        let rest = place.json(&[&lines[..], &["--from-line", "5001"]].concat());
+        assert_eq!(rest["added"], 2);
+    }
+    let held = "{\"kind\": \"k\", \"unique_key\": \"u\", \"on_conflict\": \"refuse\"}\n".repeat(2);
+    let said = place.run_with(&["enqueue", "--lines", "-"], held.as_bytes());
+    assert_eq!(said.code, 4, "{said:?}");
+    assert!(said.err.contains("line 2: unique key `u` is held by job"), "{said:?}");
+    assert!(said.err.contains("0 lines are done"), "{said:?}");
+}
+
+fn lines_have_limits(place: Place) {
+    let place = place.migrated();
+    let long = format!("{{\"payload\": \"{}\"}}", "x".repeat(2_000_000));
+    let said = place.run_with(&["enqueue", "k", "--lines", "-"], long.as_bytes());
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("line 1: it has more than"), "{said:?}");
+    let said = place.run_with(&["enqueue", "k", "--lines", "-"], b"{\"queue\": \"\xff\"}");
+    assert!(said.err.contains("line 1: it is not UTF-8"), "{said:?}");
+    let said = place.run_with(&["enqueue", "--lines", "-"], b"{}");
+    assert!(said.err.contains("line 1: it names no kind"), "{said:?}");
+    assert_eq!(place.run(&["enqueue"]).code, 2);
+    assert_eq!(place.run(&["enqueue", "k", "--lines", "absent"]).code, 2);
 }

@@ -1,8 +1,15 @@
-//! `jobs`: list, show, cancel, retry.
+//! `jobs`: list, show, cancel, retry, edit, delete.
 
 use crate::harness::{Place, both};
 
-both!(pages_and_filters, cancel_and_retry, a_stored_text_cannot_drive_the_terminal,);
+both!(
+    pages_and_filters,
+    cancel_and_retry,
+    a_stored_text_cannot_drive_the_terminal,
+    a_waiting_job_is_changed,
+    a_payload_is_edited_in_an_editor,
+    jobs_are_deleted,
+);
 
 fn pages_and_filters(place: Place) {
     let place = place.migrated();
@@ -52,7 +59,7 @@ fn cancel_and_retry(place: Place) {
     let again = place.run(&["jobs", "cancel", &id]);
     assert_eq!(again.code, 4, "{again:?}");
 
-    assert_eq!(place.json(&["jobs", "retry", &id, "--attempts", "3"])["jobs"][0]["retried"], true);
+    assert_eq!(place.json(&["jobs", "retry", &id, "--attempts", "3"])["jobs"][0]["done"], true);
     assert_eq!(place.state(&id), "queued");
 
     let absent = "019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10";
@@ -70,4 +77,72 @@ fn a_stored_text_cannot_drive_the_terminal(place: Place) {
     let shown = place.run(&["jobs", "show", &id]).out;
     assert!(shown.contains("\\u{202e}\\u{9b}31m") && shown.contains("\\u{1b}[2J"), "{shown}");
     assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}");
+}
+
+fn a_waiting_job_is_changed(place: Place) {
+    let place = place.migrated();
+    let id = place.enqueue(&["noop", "--in", "1h", "--tag", "a"]);
+    let edit = [
+        "jobs",
+        "edit",
+        &id,
+        "--payload",
+        "{\"n\": 12345678901234567890123}",
+        "--priority",
+        "1",
+        "--queue",
+        "q",
+    ];
+    assert_eq!(place.json(&[&edit[..], &["--no-tags"]].concat())["version"], 1);
+    let shown = place.run(&["jobs", "show", &id, "--json"]).out;
+    assert!(shown.contains("{\"n\": 12345678901234567890123}"), "{shown}");
+    let job = place.json(&["jobs", "show", &id]);
+    assert_eq!((&job["queue"], &job["priority"]), (&"q".into(), &1.into()));
+    assert_eq!(job["tags"], serde_json::json!([]));
+
+    let late = place.run(&["jobs", "edit", &id, "--priority", "2", "--if-version", "0"]);
+    assert_eq!(late.code, 4, "{late:?}");
+    assert!(late.err.contains("is at version 1, not 0"), "{late:?}");
+    let wrong = place.run(&["jobs", "edit", &id, "--priority", "10"]);
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    assert!(wrong.err.contains("priority is 10; it may be 0 to 9"), "{wrong:?}");
+
+    let at = ["jobs", "reschedule", &id, "--at", "2100-01-01T00:00:00Z"];
+    assert_eq!(place.json(&at)["jobs"][0]["done"], true);
+    assert_eq!(place.json(&["jobs", "show", &id])["run_at"], "2100-01-01T00:00:00.000000Z");
+    assert_eq!(place.run(&["jobs", "reschedule", &id]).code, 2);
+    assert_eq!(place.run(&["jobs", "run-now", &id]).code, 0);
+    assert_eq!(place.state(&id), "queued");
+    assert_eq!(place.run(&["jobs", "cancel", &id]).code, 0);
+    let over = place.run(&["jobs", "run-now", &id]);
+    assert_eq!(over.code, 4, "{over:?}");
+    assert!(over.err.contains("is cancelled, so it cannot be run now"), "{over:?}");
+}
+
+fn a_payload_is_edited_in_an_editor(place: Place) {
+    let place = place.migrated();
+    let id = place.enqueue(&["noop", "--in", "1h", "--payload", "{\"a\":1}"]);
+    let edit = |editor: &str| {
+        let mut command = place.command(&["jobs", "edit", &id]);
+        command.env_remove("VISUAL").env("EDITOR", editor);
+        command.output().expect("it runs").status.code()
+    };
+    assert_eq!(edit("sed -i s/1/2/"), Some(0));
+    assert_eq!(place.json(&["jobs", "show", &id])["payload"]["a"], 2);
+    assert_eq!(edit("true"), Some(0), "nothing changed");
+    assert_eq!(edit("false"), Some(1));
+    assert_eq!(edit("sed -i s/}//"), Some(2), "what is no JSON is refused");
+    assert_eq!(edit(""), Some(2));
+    let job = place.json(&["jobs", "show", &id]);
+    assert_eq!((&job["payload"]["a"], &job["version"]), (&2.into(), &1.into()));
+}
+
+fn jobs_are_deleted(place: Place) {
+    let place = place.migrated();
+    let one = place.enqueue(&["noop", "--in", "1h"]);
+    let two = place.enqueue(&["noop"]);
+    let both = place.run(&["jobs", "delete", &one, &two]);
+    assert_eq!(both.code, 0, "{both:?}");
+    assert_eq!(place.run(&["jobs", "show", &one]).code, 3);
+    assert_eq!(place.run(&["jobs", "delete", &one]).code, 3);
 }

@@ -6,7 +6,7 @@ use std::io::Read;
 use crate::exit::Failure;
 
 /// Reads what `--payload` names.
-pub(super) fn read(given: &str, limit: usize) -> Result<String, Failure> {
+pub(in crate::commands) fn read(given: &str, limit: usize) -> Result<String, Failure> {
     if given == "-" {
         return text(std::io::stdin().lock(), "stdin", limit);
     }

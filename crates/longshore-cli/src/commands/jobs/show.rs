@@ -25,6 +25,8 @@ pub(super) fn job(job: &JobRow) -> Result<(), Failure> {
     add("claimed", time(job.leased_at));
     add("ended", time(job.finished_at));
     add("node", job.node.map(|node| node.to_string()));
+    add("unique key", job.unique_key.clone());
+    add("version", (job.version > 0).then(|| job.version.to_string()));
     add("tags", (!job.tags.is_empty()).then(|| job.tags.join(", ")));
     add("meta", job.meta.as_deref().map(str::to_owned));
     add("payload", Some(job.payload.to_string()));

@@ -1,0 +1,284 @@
+//! Many jobs, a JSON object a line: read, checked and enqueued in batches, so that memory does not grow
+//! with the input.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, IsTerminal, Read};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use longshore::job::Invalid;
+use longshore::store::Enqueued;
+use longshore::{Backoff, Client, JobId, NewJob, StoreError, Timestamp};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Context, MAX_ATTEMPTS, PRIORITIES, new_job, unique, within};
+use crate::args::{EnqueueArgs, OnConflictArg, Timeout};
+use crate::connect::{open_now, patiently};
+use crate::exit::{Exit, Failure};
+use crate::print::{data, json};
+use crate::span::Span;
+
+/// Lines of one call, all or nothing.
+const MAX_LINES: usize = 5_000;
+/// Bytes of one call.
+const MAX_BYTES: usize = 8 << 20;
+/// What a line may have beside its payload.
+const MORE_BYTES: usize = 256 << 10;
+
+/// One line. What it does not say the options do.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line<'a> {
+    kind: Option<String>,
+    #[serde(borrow)]
+    payload: Option<&'a RawValue>,
+    queue: Option<String>,
+    priority: Option<i128>,
+    run_at: Option<Timestamp>,
+    max_attempts: Option<i128>,
+    timeout: Option<String>,
+    retain: Option<Span>,
+    backoff: Option<Backoff>,
+    #[serde(default)]
+    tags: Vec<String>,
+    #[serde(borrow)]
+    meta: Option<&'a RawValue>,
+    id: Option<JobId>,
+    unique_key: Option<String>,
+    unique_within: Option<Span>,
+    #[serde(default)]
+    unique_for_good: bool,
+    on_conflict: Option<OnConflictArg>,
+}
+
+/// What was done so far.
+#[derive(Default)]
+struct Done {
+    added: u64,
+    duplicates: u64,
+    replaced: u64,
+    /// The last line that is in the database, or was passed over.
+    line: u64,
+}
+
+pub(super) async fn run(
+    context: &Context,
+    args: &EnqueueArgs,
+    file: &str,
+) -> Result<Exit, Failure> {
+    let (input, size) = open(file)?;
+    let longest = context.settings.limits.payload_bytes.saturating_add(MORE_BYTES);
+    let mut lines = Lines { input, number: 0, longest, buffer: Vec::new(), bytes: 0 };
+    let client = open_now(&context.settings).await?;
+    let bar = bar(size);
+    let mut done = Done::default();
+    let ended = all(&client, args, &mut lines, &mut done, &bar).await;
+    bar.finish_and_clear();
+    let Done { added, duplicates, replaced, line } = done;
+    if let Err(failure) = ended {
+        // A line that is wrong is no reason to wonder what became of the others.
+        let next = line + 1;
+        let so_far = format!("{line} lines are done; go on with --from-line {next}");
+        return Err(Failure::new(failure.exit, format!("{}; {so_far}", failure.words)));
+    }
+    if context.json {
+        let counts = serde_json::json!({
+            "added": added, "duplicates": duplicates, "replaced": replaced
+        });
+        json(&counts)?;
+    } else if !args.ids {
+        data(&format!("{added} added, {duplicates} duplicates, {replaced} replaced"))?;
+    }
+    Ok(Exit::Ok)
+}
+
+async fn all(
+    client: &Client,
+    args: &EnqueueArgs,
+    lines: &mut Lines,
+    done: &mut Done,
+    bar: &ProgressBar,
+) -> Result<(), Failure> {
+    loop {
+        let (mut jobs, mut numbers, mut bytes) = (Vec::new(), Vec::new(), 0);
+        while jobs.len() < MAX_LINES && bytes < MAX_BYTES && lines.next()? {
+            if lines.number < args.from_line || lines.text()?.trim().is_empty() {
+                continue;
+            }
+            let text = lines.text()?;
+            bytes += text.len();
+            jobs.push(job(args, text).map_err(|failure| at(lines.number, failure))?);
+            numbers.push(lines.number);
+        }
+        if jobs.is_empty() {
+            done.line = done.line.max(lines.number);
+            return Ok(());
+        }
+        let answers = add(client, jobs).await.map_err(|error| of_its_line(error, &numbers))?;
+        for answer in &answers {
+            let counted = match answer {
+                Enqueued { replaced: true, .. } => &mut done.replaced,
+                Enqueued { duplicate: true, .. } => &mut done.duplicates,
+                _ => &mut done.added,
+            };
+            *counted += 1;
+            if args.ids {
+                data(&answer.id.to_string())?;
+            }
+        }
+        done.line = lines.number;
+        bar.set_position(lines.bytes);
+        bar.set_message(format!("{} jobs", done.added + done.duplicates + done.replaced));
+    }
+}
+
+/// One call; when the database is away in the middle of it, the same jobs again, each only once.
+async fn add(client: &Client, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>, StoreError> {
+    match client.enqueue_many(jobs.clone()).await {
+        Err(StoreError::Unavailable { .. }) => {
+            let again: Vec<NewJob> = jobs
+                .into_iter()
+                .map(|job| {
+                    let id = job.id();
+                    job.with_id(id)
+                })
+                .collect();
+            patiently("enqueue", || client.enqueue_many(again.clone())).await
+        }
+        answer => answer,
+    }
+}
+
+/// The error with the number of its line in place of its place in the call.
+fn of_its_line(error: StoreError, numbers: &[u64]) -> Failure {
+    let (error, index) = match error {
+        StoreError::Invalid(Invalid { field, problem, index }) => {
+            (Invalid { field, problem, index: None }.into(), index)
+        }
+        StoreError::KeyHeld { key, holder, index } => {
+            (StoreError::KeyHeld { key, holder, index: None }, index)
+        }
+        other => (other, None),
+    };
+    let failure = Failure::from(error);
+    // A call of a single line has no place in it.
+    let index = index.or((numbers.len() == 1).then_some(0));
+    match index.and_then(|index| numbers.get(index)) {
+        Some(number) => at(*number, failure),
+        None => failure,
+    }
+}
+
+fn at(number: u64, failure: Failure) -> Failure {
+    Failure::new(failure.exit, format!("line {number}: {}", failure.words))
+}
+
+fn job(args: &EnqueueArgs, text: &str) -> Result<NewJob, Failure> {
+    let line: Line = serde_json::from_str(text).map_err(Failure::usage)?;
+    let kind = line.kind.or_else(|| args.kind.clone());
+    let kind = kind.ok_or_else(|| Failure::usage("it names no kind, nor does the command"))?;
+    let mut job = new_job(args, kind)?;
+    if let Some(payload) = line.payload {
+        job = job.payload(payload.get());
+    }
+    if let Some(queue) = line.queue {
+        job = job.queue(queue);
+    }
+    if let Some(priority) = line.priority {
+        job = job.priority(within("priority", priority, PRIORITIES)?);
+    }
+    if let Some(at) = line.run_at {
+        job = job.run_at(at);
+    }
+    if let Some(attempts) = line.max_attempts {
+        job = job.max_attempts(within("max_attempts", attempts, MAX_ATTEMPTS)?);
+    }
+    if let Some(timeout) = line.timeout {
+        job = match timeout.parse().map_err(Failure::usage)? {
+            Timeout::After(span) => job.timeout(span.0),
+            Timeout::Never => job.no_timeout(),
+        };
+    }
+    if let Some(span) = line.retain {
+        job = job.retain(span.0);
+    }
+    if let Some(backoff) = line.backoff {
+        job = job.backoff(backoff);
+    }
+    if let Some(meta) = line.meta {
+        job = job.meta(meta.get());
+    }
+    if let Some(id) = line.id {
+        job = job.with_id(id);
+    }
+    let key = line.unique_key.as_deref().or(args.unique_key.as_deref());
+    let hold = match (line.unique_within, line.unique_for_good) {
+        (None, false) => (args.unique_within, args.unique_for_good),
+        said => said,
+    };
+    if let Some(unique) = unique(key, hold, line.on_conflict.unwrap_or(args.on_conflict)) {
+        job = job.unique(unique);
+    }
+    Ok(line.tags.into_iter().fold(job, NewJob::tag))
+}
+
+/// The input, line by line.
+struct Lines {
+    input: Box<dyn BufRead>,
+    number: u64,
+    longest: usize,
+    buffer: Vec<u8>,
+    bytes: u64,
+}
+
+impl Lines {
+    /// Reads the next line; false at the end.
+    fn next(&mut self) -> Result<bool, Failure> {
+        self.buffer.clear();
+        let most = self.longest as u64 + 1;
+        let read = self.input.by_ref().take(most).read_until(b'\n', &mut self.buffer);
+        let read = read.map_err(|error| {
+            Failure::usage(format!("line {} cannot be read: {error}", self.number + 1))
+        })?;
+        if read == 0 {
+            return Ok(false);
+        }
+        self.number += 1;
+        self.bytes += read as u64;
+        if read > self.longest {
+            let longest = self.longest;
+            let words = format!("it has more than {longest} bytes, which is the limit");
+            return Err(at(self.number, Failure::usage(words)));
+        }
+        Ok(true)
+    }
+
+    fn text(&self) -> Result<&str, Failure> {
+        std::str::from_utf8(&self.buffer).map_err(|error| {
+            let byte = error.valid_up_to();
+            at(self.number, Failure::usage(format!("it is not UTF-8: a wrong byte at byte {byte}")))
+        })
+    }
+}
+
+fn open(file: &str) -> Result<(Box<dyn BufRead>, Option<u64>), Failure> {
+    if file == "-" {
+        return Ok((Box::new(BufReader::new(std::io::stdin())), None));
+    }
+    let opened = File::open(file);
+    let opened =
+        opened.map_err(|error| Failure::usage(format!("{file} cannot be read: {error}")))?;
+    let size = opened.metadata().ok().map(|metadata| metadata.len());
+    Ok((Box::new(BufReader::with_capacity(1 << 16, opened)), size.filter(|size| *size > 0)))
+}
+
+fn bar(size: Option<u64>) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let (bar, shape) = match size {
+        Some(size) => (ProgressBar::new(size), "{wide_bar} {percent} % {msg} {eta}"),
+        None => (ProgressBar::new_spinner(), "{spinner} {bytes} {msg} {elapsed}"),
+    };
+    bar.with_style(ProgressStyle::with_template(shape).expect("a shape of ours"))
+}
