@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 
 const SECOND: i64 = 1_000_000;
 /// A chunk into which new rows may come is looked at again after an eighth of the shortest span that
-/// anything is kept, within these bounds.
+/// anything is kept, or a quarter if none came since the last time, within these bounds.
 const SOONEST: i64 = SECOND;
 const LATEST: i64 = 600 * SECOND;
 /// The end of what grows is looked at this often, so that a kept span never seen before shows soon.
@@ -94,6 +94,15 @@ struct Chunk {
     seen: Seen,
     seen_at: i64,
     wait: i64,
+    round: u64,
+}
+
+/// For what is asked.
+struct Turn {
+    now: i64,
+    round: u64,
+    whole: bool,
+    look: bool,
 }
 
 #[derive(Debug)]
@@ -110,6 +119,8 @@ pub(crate) struct Walk {
     rules: Vec<RetentionRule>,
     places: BTreeMap<i64, Known>,
     cursor: (i64, usize),
+    /// Each chunk has its turn once a round, so that rows that fall due one by one go together.
+    round: u64,
     mapped: Option<Instant>,
     shortest: i64,
     found: Option<i64>,
@@ -132,16 +143,22 @@ impl Walk {
 
     /// Before each step. Another pruner, or other rules, and everything is unknown again.
     pub fn begin(&mut self, pruner: Pruner, rules: Vec<RetentionRule>) {
-        if self.pruner == Some(pruner) && self.rules == rules {
-            return;
+        if self.pruner != Some(pruner) || self.rules != rules {
+            self.reset();
+            self.pruner = Some(pruner);
+            self.rules = rules;
         }
-        self.reset();
-        self.pruner = Some(pruner);
-        self.shortest = shortest(&rules, State::Succeeded)
-            .into_iter()
-            .chain(shortest(&rules, State::Cancelled))
-            .fold(DEFAULT_KEEP.as_micros() as i64, i64::min);
-        self.rules = rules;
+        if self.chunks().all(|(chunk, ..)| chunk.is_some()) {
+            self.found = None;
+        }
+    }
+
+    /// The shortest span that a rule says or a row was seen with.
+    fn shortest(&self) -> i64 {
+        let rules = [State::Succeeded, State::Cancelled].map(|state| shortest(&self.rules, state));
+        let rows = self.chunks().filter_map(|(chunk, ..)| chunk.as_ref()?.seen.shortest);
+        let spans = rules.into_iter().flatten().chain(rows);
+        spans.fold(DEFAULT_KEEP.as_micros() as i64, i64::min).max(0)
     }
 
     /// Whether the sizes of things should be asked for.
@@ -174,14 +191,16 @@ impl Walk {
             }
             known.place = *place;
         }
+        self.shortest = self.shortest();
     }
 
-    /// The next thing to do among the ended jobs; `None` until later.
+    /// The next thing to do among the ended jobs; `None` until later, or when the round is over.
     pub fn next(&mut self, now: i64) -> Option<Task> {
         let (from, chunk) = self.cursor;
         let whole = matches!(self.pruner, Some(Pruner::Leader(_)));
         let look = self.pruner == Some(Pruner::Look);
-        let find = |known: &Known, first| known.next(now, first, whole, look);
+        let turn = Turn { now, round: self.round, whole, look };
+        let find = |known: &Known, first| known.next(&turn, first);
         let task = self
             .places
             .range(from..)
@@ -192,7 +211,7 @@ impl Walk {
                 self.cursor = (key, at);
             }
             Some(Task::Leave(_) | Task::Compact(_)) => {}
-            None => (self.mapped, self.found) = (None, None),
+            None => (self.mapped, self.round) = (None, self.round + 1),
         }
         task
     }
@@ -202,11 +221,12 @@ impl Walk {
         self.shortest = seen.shortest.map_or(self.shortest, |span| self.shortest.min(span.max(0)));
         self.found = [self.found, seen.found].into_iter().flatten().min();
         let base = (self.shortest / 8).clamp(SOONEST, LATEST);
+        let round = self.round;
         let Some(known) = self.places.get_mut(&key) else { return };
         let Some(chunk) = known.chunks.get_mut(at) else { return };
         let quiet = chunk.filter(|before| before.seen.newest == seen.newest);
-        let wait = quiet.map_or(base, |before| (before.wait * 2).clamp(base, LATEST));
-        *chunk = Some(Chunk { seen, seen_at: now, wait });
+        let wait = quiet.map_or(base, |_| (2 * base).min(LATEST));
+        *chunk = Some(Chunk { seen, seen_at: now, wait, round });
     }
 
     /// The place is gone, or another one by now.
@@ -283,7 +303,8 @@ impl Known {
         self.hot(at) && at + 2 >= self.chunks.len()
     }
 
-    fn next(&self, now: i64, first: usize, whole: bool, look: bool) -> Option<Task> {
+    fn next(&self, turn: &Turn, first: usize) -> Option<Task> {
+        let Turn { now, round, whole, look } = *turn;
         let key = self.place.key;
         if now < self.not_before {
             return None;
@@ -302,7 +323,10 @@ impl Known {
             }
         }
         let due = |at: usize| match &self.chunks[at] {
-            Some(chunk) => chunk.due_at(self.hot(at), self.tail(at)) <= now,
+            Some(chunk) => {
+                let had_its_turn = chunk.round == round && !chunk.left_over();
+                !had_its_turn && chunk.due_at(self.hot(at), self.tail(at)) <= now
+            }
             None => true,
         };
         let mut order = (first..self.chunks.len()).chain(0..first.min(self.chunks.len()));
@@ -330,6 +354,11 @@ impl Known {
 }
 
 impl Chunk {
+    /// More was past its time than could go at once.
+    fn left_over(&self) -> bool {
+        self.seen.earliest.is_some_and(|at| at <= self.seen_at)
+    }
+
     fn due_at(&self, hot: bool, tail: bool) -> i64 {
         let wait = match (hot, tail) {
             (_, true) => self.wait.min(TAIL),
@@ -409,12 +438,16 @@ mod tests {
         }
         assert_eq!(walk.next(NOW + 9 * SECOND), None);
         assert_eq!(walk.next(NOW + 10 * SECOND), Some(Task::Remove(1, 0)));
-        walk.seen(1, 0, NOW + 10 * SECOND, rows(LATEST * 9));
-        walk.seen(1, 1, NOW + 10 * SECOND, Seen { newest: Some(5), ..rows(LATEST * 9) });
-        walk.seen(1, 2, NOW + 10 * SECOND, rows(LATEST * 9));
+        let still = Seen { shortest: Some(80 * SECOND), ..rows(LATEST * 9) };
+        walk.seen(1, 0, NOW + 10 * SECOND, still);
+        walk.seen(1, 1, NOW + 10 * SECOND, Seen { newest: Some(5), ..still });
+        walk.seen(1, 2, NOW + 10 * SECOND, still);
+        assert_eq!(walk.next(NOW + 20 * SECOND), None, "each once a round");
         assert_eq!(walk.next(NOW + 20 * SECOND), Some(Task::Remove(1, 1)), "rows came into it");
-        walk.seen(1, 1, NOW + 20 * SECOND, rows(LATEST * 9));
+        walk.seen(1, 1, NOW + 20 * SECOND, still);
+        assert_eq!(walk.next(NOW + 29 * SECOND), None);
         assert_eq!(walk.next(NOW + 29 * SECOND), None, "none came into the others");
+        assert_eq!(walk.next(NOW + 30 * SECOND), Some(Task::Remove(1, 1)), "but they may");
     }
 
     #[test]
