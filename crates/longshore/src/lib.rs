@@ -7,6 +7,7 @@ mod time; // points in time
 mod clock; // whose clock counts
 mod engine; // a runtime of our own
 pub mod job; // what a job is, and which state may follow which
+pub mod query; // which jobs are meant, as a value and as text
 pub mod store; // where jobs live: one trait, two backends
 mod observe; // what a node tells about itself
 mod client; // puts jobs in and answers questions about them
@@ -19,6 +20,7 @@ pub use client::Client;
 pub use clock::Clock;
 pub use job::{Backoff, IntoOutcome, JobError, JobId, JobRow, Limits, NewJob, Outcome, State};
 pub use observe::Health;
+pub use query::Filter;
 pub use store::{StoreError, StoreOptions};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use worker::{Run, StopReason, Worker, WorkerConfig, Working};
