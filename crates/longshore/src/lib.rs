@@ -16,7 +16,7 @@ mod upkeep; // the leader's chores
 #[cfg(feature = "bench")]
 pub mod bench; // the figure, the floor and the ratio
 
-pub use client::Client;
+pub use client::{Client, Export};
 pub use clock::Clock;
 pub use job::{Backoff, IntoOutcome, JobError, JobId, JobRow, Limits, NewJob, Outcome, State};
 pub use observe::Health;

@@ -259,9 +259,11 @@ fn time(value: &Value) -> Result<Range<Moment>> {
     }
 }
 
+type Compared<T> = fn(T) -> Range<T>;
+
 fn range<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<Range<T>> {
     // The longer sign first.
-    let signs: [(&str, fn(T) -> Range<T>); 4] =
+    let signs: [(&str, Compared<T>); 4] =
         [(">=", Range::From), ("<=", Range::UpTo), (">", Range::Above), ("<", Range::Below)];
     for (sign, range) in signs {
         if let Some(rest) = text.strip_prefix(sign) {

@@ -3,7 +3,7 @@
 
 use uuid::Uuid;
 
-use super::spans::Spans;
+pub(crate) use super::spans::Spans;
 use super::{Filter, Moment, Pattern, Range, Test};
 use crate::job::State;
 use crate::time::Timestamp;

@@ -60,10 +60,14 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
         ("claim.sql", "take", 6 + 2 * LANES),
         ("finish.sql", "drop", 2),
         ("finish.sql", "drop_kept", 2),
-        ("list.sql", "hot", 7),
-        ("list.sql", "cold", 7),
-        ("list.sql", "last_hot", 2),
-        ("list.sql", "last_cold", 2),
+        ("list.sql", "hot", 3),
+        ("list.sql", "cold", 3),
+        ("look.sql", "hot", 29),
+        ("look.sql", "cold", 29),
+        ("probe.sql", "dead", 1),
+        ("probe.sql", "running", 2),
+        ("probe.sql", "keys", 2),
+        ("probe.sql", "queues", 2),
         ("node.sql", "leave", 1),
         ("node.sql", "expire", 2),
         ("retry.sql", "restore", 1),
@@ -76,8 +80,8 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
             .map(|name| source(&format!("{name}.rs")))
             .concat();
         for file in [
-            "cancel", "claim", "enqueue", "finish", "leader", "list", "node", "release", "rescue",
-            "retry",
+            "cancel", "claim", "enqueue", "finish", "leader", "list", "look", "node", "probe",
+            "release", "rescue", "retry",
         ] {
             let (file, konst) = (format!("{file}.sql"), file.to_uppercase());
             for (name, sql) in steps(&file) {

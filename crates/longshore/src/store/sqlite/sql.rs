@@ -32,7 +32,9 @@ steps! {
     FINISH = "finish.sql";
     LEADER = "leader.sql";
     LIST = "list.sql";
+    LOOK = "look.sql";
     NODE = "node.sql";
+    PROBE = "probe.sql";
     RELEASE = "release.sql";
     RESCUE = "rescue.sql";
     RETRY = "retry.sql";
