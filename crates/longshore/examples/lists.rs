@@ -54,8 +54,8 @@ async fn fill_postgres(url: &str) -> Result<()> {
     let sql = format!(
         "insert into longshore.history (id, kind, queue, priority, run_at, created_at, max_attempts, tags,
              payload, attempt, node, lease, leased_at, finished_at, state)
-         select {old}, 'kind.' || n % 40, 'queue' || n % 49, n % 10, t, t, 10,
-             case when n % 4 = 0 then array['tag' || n % 100, 'all'] end,
+         select {old}, 'kind.' || (n % 40), 'queue' || (n % 49), n % 10, t, t, 10,
+             case when n % 4 = 0 then array['tag' || (n % 100), 'all'] end,
              '{{\"customer\": 123456, \"text\": \"some payload of usual length\"}}', 1 + n % 3,
              '00000000-0000-7000-8000-000000000001', n, t, t + interval '1 second',
              case when n % 50 = 0 then 'cancelled' else 'succeeded' end
@@ -63,9 +63,9 @@ async fn fill_postgres(url: &str) -> Result<()> {
                from generate_series({FINISHED}, 1, -1) n) s;
          insert into longshore.job (id, kind, queue, priority, run_at, created_at, max_attempts, tags, payload,
              attempt, node, lease, leased_at, dead_at, unique_key)
-         select {young}, 'kind.' || n % 40, case when n % 5000 = 0 then 'rare' else 'queue' || n % 49 end,
+         select {young}, 'kind.' || (n % 40), case when n % 5000 = 0 then 'rare' else 'queue' || (n % 49) end,
              n % 10, case when n % 333 <> 0 then t + (n % 3) * interval '1 hour' end, t, 10,
-             case when n % 4 = 0 then array['tag' || n % 100, 'all'] end,
+             case when n % 4 = 0 then array['tag' || (n % 100), 'all'] end,
              '{{\"customer\": 123456, \"text\": \"some payload of usual length\"}}',
              case when n % 100 = 1 then 2 else 0 end,
              case when n % 500 = 1 then '00000000-0000-7000-8000-000000000001'::uuid end,
@@ -95,8 +95,8 @@ async fn fill_sqlite(path: &str) -> Result<()> {
              UNION ALL SELECT n - 1, now FROM s WHERE n > 1)
          INSERT INTO longshore_history (id, kind, queue, priority, run_at, created_at, max_attempts, tags,
              payload, attempt, node, lease, leased_at, finished_at, state)
-         SELECT {old}, 'kind.' || n % 40, 'queue' || n % 49, n % 10, now - n * 600000, now - n * 600000, 10,
-             CASE WHEN n % 4 = 0 THEN json_array('tag' || n % 100, 'all') END,
+         SELECT {old}, 'kind.' || (n % 40), 'queue' || (n % 49), n % 10, now - n * 600000, now - n * 600000, 10,
+             CASE WHEN n % 4 = 0 THEN json_array('tag' || (n % 100), 'all') END,
              '{{\"customer\": 123456, \"text\": \"some payload of usual length\"}}', 1 + n % 3,
              unhex('00000000000070008000000000000001'), n, now - n * 600000, now - n * 600000 + 1000000,
              CASE WHEN n % 50 = 0 THEN 'cancelled' ELSE 'succeeded' END
@@ -106,9 +106,9 @@ async fn fill_sqlite(path: &str) -> Result<()> {
              UNION ALL SELECT n - 1, now FROM s WHERE n > 1)
          INSERT INTO longshore_job (id, kind, queue, priority, run_at, created_at, max_attempts, tags, payload,
              attempt, node, lease, leased_at, dead_at, unique_key)
-         SELECT {young}, 'kind.' || n % 40, CASE WHEN n % 5000 = 0 THEN 'rare' ELSE 'queue' || n % 49 END,
+         SELECT {young}, 'kind.' || (n % 40), CASE WHEN n % 5000 = 0 THEN 'rare' ELSE 'queue' || (n % 49) END,
              n % 10, CASE WHEN n % 333 <> 0 THEN now - n * 6000000 + (n % 3) * 3600000000 END,
-             now - n * 6000000, 10, CASE WHEN n % 4 = 0 THEN json_array('tag' || n % 100, 'all') END,
+             now - n * 6000000, 10, CASE WHEN n % 4 = 0 THEN json_array('tag' || (n % 100), 'all') END,
              '{{\"customer\": 123456, \"text\": \"some payload of usual length\"}}',
              CASE WHEN n % 100 = 1 THEN 2 ELSE 0 END,
              CASE WHEN n % 500 = 1 THEN unhex('00000000000070008000000000000001') END,

@@ -13,8 +13,6 @@ use crate::query::Filter;
 pub(crate) const MAX_LOOK: u64 = 5_000;
 /// A bounded count stops above this many.
 pub const MAX_COUNT: u64 = 10_000;
-/// Rows that a bounded count looks at in each of the two tables, at most.
-pub(crate) const MAX_COUNT_LOOK: u64 = 50_000;
 /// Bytes of a payload that a list shows.
 pub(crate) const PREVIEW_BYTES: i64 = 200;
 /// The most jobs of one page.

@@ -7,6 +7,7 @@ mod conformance;
 mod cases;
 mod docs;
 mod migrations;
+mod plans;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;
