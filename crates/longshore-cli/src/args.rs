@@ -3,12 +3,15 @@
 
 mod edit;
 mod enqueue;
+mod lists;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use longshore::JobId;
-use longshore::store::Cursor;
+
+use lists::QUERY;
+pub(crate) use lists::{CountArgs, ExportArgs, ExportFormat, ListArgs, WatchArgs};
 
 use crate::settings::LogFormat;
 use crate::span::Span;
@@ -141,7 +144,17 @@ pub(crate) enum MigrateCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobsCommand {
     /// List jobs, newest first
+    #[command(after_help = QUERY)]
     List(ListArgs),
+    /// Count jobs, to 10,000
+    #[command(after_help = QUERY)]
+    Count(CountArgs),
+    /// Follow one job to its end, or a list as it changes
+    #[command(after_help = QUERY)]
+    Watch(WatchArgs),
+    /// Write jobs out whole, newest first
+    #[command(after_help = QUERY)]
+    Export(ExportArgs),
     /// Show one job, whole
     Show {
         /// The job
@@ -189,54 +202,6 @@ pub(crate) enum JobsCommand {
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         attempts: u32,
     },
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ListArgs {
-    /// Only in this state; repeatable
-    #[arg(long = "state", value_name = "STATE")]
-    pub states: Vec<StateArg>,
-    /// Only of this kind
-    #[arg(long)]
-    pub kind: Option<String>,
-    /// Only of this queue
-    #[arg(long)]
-    pub queue: Option<String>,
-    /// At most this many, 1 to 200
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
-    pub limit: u32,
-    /// Go on after the page that gave this cursor
-    #[arg(long, value_name = "CURSOR")]
-    pub after: Option<Cursor>,
-}
-
-/// The states by their words.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum StateArg {
-    Scheduled,
-    Queued,
-    Blocked,
-    Running,
-    Retrying,
-    Succeeded,
-    Dead,
-    Cancelled,
-}
-
-impl From<StateArg> for longshore::State {
-    fn from(state: StateArg) -> longshore::State {
-        use longshore::State;
-        match state {
-            StateArg::Scheduled => State::Scheduled,
-            StateArg::Queued => State::Queued,
-            StateArg::Blocked => State::Blocked,
-            StateArg::Running => State::Running,
-            StateArg::Retrying => State::Retrying,
-            StateArg::Succeeded => State::Succeeded,
-            StateArg::Dead => State::Dead,
-            StateArg::Cancelled => State::Cancelled,
-        }
-    }
 }
 
 #[derive(Debug, clap::Args)]

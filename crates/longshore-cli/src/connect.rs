@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use longshore::{Client, StoreError};
+use longshore::{Client, StoreError, StoreOptions};
 
 use crate::exit::{Failure, with_causes};
 use crate::settings::Settings;
@@ -20,6 +20,12 @@ pub(crate) async fn open(settings: &Settings) -> Result<Client, StoreError> {
 /// Opens the database for one command.
 pub(crate) async fn open_now(settings: &Settings) -> Result<Client, Failure> {
     Ok(open(settings).await?)
+}
+
+/// Opens the database for a command that only looks at or edits what is there: no file is made.
+pub(crate) async fn open_existing(settings: &Settings) -> Result<Client, Failure> {
+    let options = StoreOptions { create: false, ..settings.store.options() };
+    Ok(Client::open_with(&settings.database, options, settings.limits()).await?)
 }
 
 /// Calls until the database answers; other errors end it at once.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use longshore::StoreError;
 use longshore::job::Invalid;
+use longshore::query::QueryError;
 
 use crate::print::visible;
 
@@ -34,11 +35,13 @@ impl From<Exit> for ExitCode {
 pub(crate) struct Failure {
     pub exit: Exit,
     pub words: String,
+    /// Lines below the words, as they are to be seen.
+    pub below: Vec<String>,
 }
 
 impl Failure {
     pub fn new(exit: Exit, words: impl Into<String>) -> Failure {
-        Failure { exit, words: words.into() }
+        Failure { exit, words: words.into(), below: Vec::new() }
     }
 
     /// The command, or a setting, cannot work as given.
@@ -58,6 +61,7 @@ impl Failure {
     pub fn tell(&self) {
         if !self.words.is_empty() {
             eprintln!("error: {}", visible(&self.words));
+            self.below.iter().for_each(|line| eprintln!("{}", visible(line)));
         }
     }
 }
@@ -65,7 +69,7 @@ impl Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         let exit = match &error {
-            StoreError::Invalid(_) | StoreError::Config(_) => Exit::Usage,
+            StoreError::Invalid(_) | StoreError::Config(_) | StoreError::Cursor(_) => Exit::Usage,
             StoreError::NotFound(_) => Exit::NotFound,
             StoreError::Refused { .. }
             | StoreError::VersionChanged { .. }
@@ -74,10 +78,20 @@ impl From<StoreError> for Failure {
             | StoreError::Schema { .. }
             | StoreError::Checksum { .. }
             | StoreError::NotLeader => Exit::Conflict,
-            StoreError::Unavailable { .. } | StoreError::KeyBusy => Exit::Unreachable,
+            StoreError::Unavailable { .. }
+            | StoreError::KeyBusy
+            | StoreError::NoDatabase { .. } => Exit::Unreachable,
             _ => Exit::Failed,
         };
         Failure::new(exit, with_causes(&error))
+    }
+}
+
+impl From<QueryError> for Failure {
+    fn from(error: QueryError) -> Failure {
+        let mut failure = Failure::usage("the query cannot be read");
+        failure.below = error.to_string().lines().map(str::to_owned).collect();
+        failure
     }
 }
 

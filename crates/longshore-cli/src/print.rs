@@ -35,6 +35,14 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     data(&text)
 }
 
+/// A value as JSON on one line. Line breaks of stored JSON stand between its parts, where a blank says
+/// the same.
+pub(crate) fn json_line(value: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string(value)
+        .map_err(|error| Failure::failed(format!("could not print: {error}")))?;
+    Ok(text.replace(['\n', '\r'], " "))
+}
+
 /// Prints rows below a header. Cells may come from anybody.
 pub(crate) fn table<const N: usize>(
     header: [&str; N],
@@ -50,6 +58,19 @@ pub(crate) fn table<const N: usize>(
         column.set_padding((0, 2));
     }
     data(&table.trim_fmt())
+}
+
+/// A number as people read it: `10,000`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Prints names and values.
@@ -138,6 +159,11 @@ mod tests {
         assert_eq!(distance(now.plus(Duration::from_secs(7_200)), now), "in 2 h");
         assert_eq!(distance(Timestamp::MIN, now), "740041 d ago");
         assert_eq!(moment(Timestamp::from_micros(i64::MAX)), "out of range");
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 
     #[test]

@@ -43,6 +43,10 @@ pub(crate) struct PageView<'a> {
     pub jobs: Vec<JobView<'a>>,
     /// For `--after`; null when there is no more.
     pub next: Option<String>,
+    /// For `--before`; null when the page starts with the newest.
+    pub prev: Option<String>,
+    /// Rows that were looked at.
+    pub looked: u64,
 }
 
 impl<'a> JobView<'a> {

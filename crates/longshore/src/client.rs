@@ -1,5 +1,6 @@
 //! Puts jobs in and answers questions about them. The only way in, for the CLI and for handlers too.
 
+mod export;
 mod funnel;
 mod retention;
 
@@ -8,10 +9,12 @@ use std::time::{Duration, Instant};
 
 use crate::engine::Engine;
 use crate::job::{Invalid, JobId, JobRow, Limits, NewJob, State};
+use crate::query::Filter;
 use crate::store::{
-    self, AskCancel, Edit, Enqueued, ListQuery, NodeRow, Page, Repeat, Result, Store, StoreError,
-    StoreOptions, Tx,
+    self, AskCancel, Count, Edit, Effort, Enqueued, ListQuery, NodeRow, Page, Repeat, Result,
+    Store, StoreError, StoreOptions, Tx,
 };
+pub use export::Export;
 use funnel::Funnel;
 pub use retention::{PruneOptions, PruneReport};
 
@@ -122,10 +125,22 @@ impl Client {
         found.ok_or(StoreError::NotFound(id))
     }
 
-    /// One page of jobs, newest first; payloads are previews. A page may be short, even empty, and
-    /// still have a cursor to go on from.
+    /// One page of jobs, newest first. A page may be short, even empty, and still have a cursor to go
+    /// on from: it looks at a bounded number of rows. [`StoreError::Cursor`] for a cursor of another
+    /// filter.
     pub async fn list(&self, query: ListQuery) -> Result<Page> {
         self.call(|store| async move { store.list(&query).await }).await
+    }
+
+    /// How many jobs pass the filter. [`Effort::Bounded`] takes milliseconds and stops at 10,000.
+    pub async fn count(&self, filter: Filter, effort: Effort) -> Result<Count> {
+        self.call(move |store| async move { store.count(&filter, effort).await }).await
+    }
+
+    /// All jobs that pass, newest first, whole, page by page in bounded memory. Each page is as the
+    /// jobs were at one moment; a job that is there all the while comes once.
+    pub fn export(&self, filter: Filter) -> Export {
+        Export::new(self.clone(), filter)
     }
 
     /// Ends a waiting job as cancelled, or asks the node of a running one to stop it; the state

@@ -7,6 +7,7 @@ mod time; // points in time
 mod clock; // whose clock counts
 mod engine; // a runtime of our own
 pub mod job; // what a job is, and which state may follow which
+pub mod query; // which jobs are meant, as a value and as text
 pub mod store; // where jobs live: one trait, two backends
 mod observe; // what a node tells about itself
 mod client; // puts jobs in and answers questions about them
@@ -15,13 +16,14 @@ mod upkeep; // the leader's chores
 #[cfg(feature = "bench")]
 pub mod bench; // the figure, the floor and the ratio
 
-pub use client::{Client, PruneOptions, PruneReport};
+pub use client::{Client, Export, PruneOptions, PruneReport};
 pub use clock::Clock;
 pub use job::{
     Backoff, IntoOutcome, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,
     Unique,
 };
 pub use observe::Health;
+pub use query::Filter;
 pub use store::{Edit, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use worker::{Failure, Run, StopReason, Worker, WorkerConfig, Working};

@@ -5,6 +5,7 @@ mod edit;
 mod ending;
 mod error;
 pub(crate) mod keys;
+mod look;
 mod migration;
 mod node;
 mod query;
@@ -26,6 +27,7 @@ use async_trait::async_trait;
 
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
+use crate::query::Filter;
 use crate::time::Timestamp;
 
 pub use claim::{Claim, Claimed, ClaimedJob, LANES, LaneMark, QueueAsk, START};
@@ -34,7 +36,10 @@ pub use ending::{Ack, Ending, Held, MAX_THROTTLES, NodeFault};
 pub use error::StoreError;
 pub use migration::Migration;
 pub use node::{Beat, Lead, NewNode, NodeId, NodeRow, Pulse, Rescued, Term};
-pub use query::{Cursor, InvalidCursor, ListQuery, Page};
+pub use query::{
+    Count, Cursor, Detail, Effort, InvalidCursor, ListQuery, MAX_COUNT, MAX_PAGE, Page, Position,
+    Relation,
+};
 pub use retention::{
     DEFAULT_KEEP, Keep, MAX_RULES, Pruned, Pruner, Removed, RetentionRule, RetentionScope,
 };
@@ -118,9 +123,15 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// A job, wherever it is; `None` if there is none with that id (any more).
     async fn get(&self, id: JobId) -> Result<Option<JobRow>>;
 
-    /// One page of jobs, newest first, over waiting and ended ones together. Looks at a bounded
-    /// number of rows: a page may be short, even empty, and still have a cursor to go on from.
+    /// One page of jobs, newest first, over waiting and ended ones together, as they were at one
+    /// moment. Looks at a bounded number of rows: a page may be short, even empty, and still have a
+    /// cursor to go on from. Pages that follow each other join without gap or repeat, in both
+    /// directions, whatever happens to their jobs meanwhile; a cursor of another filter is refused.
     async fn list(&self, query: &ListQuery) -> Result<Page>;
+
+    /// How many jobs pass, at one moment. [`Effort::Bounded`] looks at a bounded number of rows and
+    /// says if there may be more.
+    async fn count(&self, filter: &Filter, effort: Effort) -> Result<Count>;
 
     /// Adds a node's row. Its lease starts now.
     async fn join(&self, node: &NewNode) -> Result<()>;
@@ -259,6 +270,9 @@ pub struct StoreOptions {
     pub notify: bool,
     /// SQLite: what a commit waits for. Default [`Durability::Full`].
     pub durability: Durability,
+    /// SQLite: whether a missing file is made. Default yes; without, opening it is refused with
+    /// [`StoreError::NoDatabase`], as suits a program that only looks.
+    pub create: bool,
     /// How long a call waits for a database that is locked or has no free connection. Default 5 s.
     pub busy_for: Duration,
 }
@@ -293,6 +307,7 @@ impl Default for StoreOptions {
             pooler: Pooler::Auto,
             notify: true,
             durability: Durability::Full,
+            create: true,
             busy_for: Duration::from_secs(5),
         }
     }

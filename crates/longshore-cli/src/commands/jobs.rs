@@ -1,21 +1,27 @@
-//! `jobs`: look at jobs, cancel them, change them, run them again.
+//! `jobs`: look at jobs, count, follow and export them, cancel and change them, run them again.
 
 mod edit;
+mod export;
+mod list;
 mod show;
+mod watch;
 
-use longshore::store::{AskCancel, ListQuery};
-use longshore::{JobId, JobRow, State, Timestamp};
+use longshore::store::AskCancel;
+use longshore::{JobId, State};
 
 use super::Context;
-use crate::args::{JobsCommand, ListArgs};
-use crate::connect::open_now;
+use crate::args::JobsCommand;
+use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
-use crate::print::{data, distance, json, table};
-use crate::view::{JobView, PageView};
+use crate::print::{data, json};
+use crate::view::JobView;
 
 pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, Failure> {
     match command {
-        JobsCommand::List(args) => list(&context, args).await,
+        JobsCommand::List(args) => list::page(&context, args).await,
+        JobsCommand::Count(args) => list::count(&context, args).await,
+        JobsCommand::Watch(args) => watch::run(&context, args).await,
+        JobsCommand::Export(args) => export::run(&context, args).await,
         JobsCommand::Show { id } => show(&context, id).await,
         JobsCommand::Cancel { id, why, by } => {
             let by = by.or_else(user_name);
@@ -29,50 +35,8 @@ pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, 
     }
 }
 
-async fn list(context: &Context, args: ListArgs) -> Result<Exit, Failure> {
-    let client = open_now(&context.settings).await?;
-    let query = ListQuery {
-        states: args.states.into_iter().map(State::from).collect(),
-        kind: args.kind,
-        queue: args.queue,
-        after: args.after,
-        limit: args.limit,
-    };
-    let page = client.list(query).await?;
-    let next = page.next.map(|cursor| cursor.to_string());
-    if context.json {
-        let jobs = page.jobs.iter().map(JobView::new).collect();
-        json(&PageView { jobs, next })?;
-        return Ok(Exit::Ok);
-    }
-    let now = Timestamp::now();
-    let rows = page.jobs.iter().map(|job| row(job, now)).collect();
-    table(
-        ["ID", "KIND", "QUEUE", "PRIORITY", "STATE", "ATTEMPT", "ENQUEUED", "DUE OR ENDED"],
-        rows,
-    )?;
-    if let Some(cursor) = next {
-        eprintln!("more: --after {cursor}");
-    }
-    Ok(Exit::Ok)
-}
-
-fn row(job: &JobRow, now: Timestamp) -> [String; 8] {
-    let then = job.finished_at.or(job.run_at).map(|at| distance(at, now));
-    [
-        job.id.to_string(),
-        job.kind.clone(),
-        job.queue.clone(),
-        job.priority.to_string(),
-        job.state.to_string(),
-        format!("{}/{}", job.attempt, job.max_attempts),
-        distance(job.created_at, now),
-        then.unwrap_or_default(),
-    ]
-}
-
 async fn show(context: &Context, id: JobId) -> Result<Exit, Failure> {
-    let job = open_now(&context.settings).await?.get(id).await?;
+    let job = open_existing(&context.settings).await?.get(id).await?;
     if context.json {
         json(&JobView::new(&job))?;
     } else {
@@ -82,7 +46,7 @@ async fn show(context: &Context, id: JobId) -> Result<Exit, Failure> {
 }
 
 async fn cancel(context: &Context, id: JobId, ask: AskCancel) -> Result<Exit, Failure> {
-    let state = open_now(&context.settings).await?.cancel(id, ask).await?;
+    let state = open_existing(&context.settings).await?.cancel(id, ask).await?;
     if context.json {
         json(&serde_json::json!({ "id": id, "state": state.as_str() }))?;
     } else if state == State::Cancelled {

@@ -5,13 +5,13 @@ use longshore::store::NodeRow;
 
 use super::Context;
 use crate::args::NodesCommand;
-use crate::connect::open_now;
+use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 use crate::print::{distance, json, table};
 
 pub(super) async fn run(context: Context, command: NodesCommand) -> Result<Exit, Failure> {
     let NodesCommand::List = command;
-    let nodes = open_now(&context.settings).await?.nodes().await?;
+    let nodes = open_existing(&context.settings).await?.nodes().await?;
     if context.json {
         json(&serde_json::json!({ "nodes": nodes }))?;
     } else {

@@ -4,13 +4,13 @@ use longshore::PruneOptions;
 
 use super::Context;
 use crate::args::PruneArgs;
-use crate::connect::open_now;
+use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 use crate::print::{facts, json, roughly};
 
 pub(super) async fn run(context: Context, args: PruneArgs) -> Result<Exit, Failure> {
     let options = PruneOptions { dry_run: args.dry_run, limit: args.limit };
-    let client = open_now(&context.settings).await?;
+    let client = open_existing(&context.settings).await?;
     let report = client.prune(options).await?;
     client.close().await;
     let removed = report.removed;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Context;
 use crate::args::{EndArg, KeepArg, RetentionCommand, ScopeArgs};
-use crate::connect::open_now;
+use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json, table};
 use crate::span::Span;
@@ -20,7 +20,7 @@ struct RuleView<'a> {
 }
 
 pub(super) async fn run(context: Context, command: RetentionCommand) -> Result<Exit, Failure> {
-    let client = open_now(&context.settings).await?;
+    let client = open_existing(&context.settings).await?;
     match command {
         RetentionCommand::List => {
             let rules = client.retention().await?;

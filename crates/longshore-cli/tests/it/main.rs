@@ -8,6 +8,7 @@ mod dev;
 mod docs;
 mod enqueue;
 mod jobs;
+mod lists;
 mod migrate;
 mod retention;
 mod serve;

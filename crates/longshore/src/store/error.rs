@@ -1,5 +1,6 @@
 //! What can go wrong in a store, sorted by what the caller can do.
 
+use super::query::InvalidCursor;
 use crate::job::{Event, Invalid, JobId, State};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -18,6 +19,12 @@ pub enum StoreError {
         doing: &'static str,
         /// The driver's words.
         source: BoxError,
+    },
+    /// The file is not there, and was not to be made.
+    #[error("no database at {path}; name another, or make this one with `longshore migrate up`")]
+    NoDatabase {
+        /// The file.
+        path: String,
     },
     /// There is no such job (any more).
     #[error("no job has id {0}")]
@@ -83,6 +90,9 @@ pub enum StoreError {
         /// Its number.
         version: u32,
     },
+    /// The cursor cannot be used for this list.
+    #[error(transparent)]
+    Cursor(#[from] InvalidCursor),
     /// Another node leads by now.
     #[error("this node does not lead any more")]
     NotLeader,
@@ -119,6 +129,7 @@ impl StoreError {
             StoreError::Unavailable { doing, source } => {
                 StoreError::Unavailable { doing, source: source.to_string().into() }
             }
+            StoreError::NoDatabase { path } => StoreError::NoDatabase { path: path.clone() },
             StoreError::NotFound(id) => StoreError::NotFound(*id),
             StoreError::Refused { id, state, event } => {
                 StoreError::Refused { id: *id, state: *state, event: *event }
@@ -137,6 +148,7 @@ impl StoreError {
                 StoreError::Schema { found: *found, needed: *needed }
             }
             StoreError::Checksum { version } => StoreError::Checksum { version: *version },
+            StoreError::Cursor(cursor) => StoreError::Cursor(cursor.clone()),
             StoreError::NotLeader => StoreError::NotLeader,
             StoreError::Config(text) => StoreError::Config(text.clone()),
             StoreError::Bug { doing, source } => {

@@ -1,56 +1,142 @@
-//! Lists: filters, pages and cursors, shared by both backends.
+//! Lists and counts: what is asked, and what is answered; the same for both backends.
 
 use std::fmt;
 use std::str::FromStr;
 
 use uuid::Uuid;
 
-use crate::job::{JobId, JobRow, State};
+use crate::job::JobRow;
+use crate::query::Filter;
 
 /// Rows that one page looks at in each of the two tables, at most: so a filter that almost nothing
 /// passes costs milliseconds, and says how far it looked.
-pub(crate) const MAX_LOOK: i64 = 5_000;
+pub(crate) const MAX_LOOK: u64 = 5_000;
+/// A bounded count stops above this many.
+pub const MAX_COUNT: u64 = 10_000;
 /// Bytes of a payload that a list shows.
 pub(crate) const PREVIEW_BYTES: i64 = 200;
 /// The most jobs of one page.
 pub const MAX_PAGE: u32 = 200;
+/// Payloads and outputs of one page of whole jobs, about; then the page ends early.
+pub(crate) const MAX_WHOLE_BYTES: usize = 8 << 20;
 
 /// Which jobs to list.
 #[derive(Clone, Debug, Default)]
 pub struct ListQuery {
-    /// Only in one of these states; all if empty.
-    pub states: Vec<State>,
-    /// Only of this kind.
-    pub kind: Option<String>,
-    /// Only of this queue.
-    pub queue: Option<String>,
-    /// Only after this cursor.
-    pub after: Option<Cursor>,
+    /// Only jobs that pass.
+    pub filter: Filter,
+    /// From where.
+    pub at: Position,
     /// At most this many; 1 to 200. 0 means 50.
     pub limit: u32,
+    /// How much of each job.
+    pub detail: Detail,
 }
 
-/// Where the next page starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cursor(pub(crate) Uuid);
+/// From where a page goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Position {
+    /// From the newest job.
+    #[default]
+    First,
+    /// To older jobs: what [`Page::next`] is for.
+    After(Cursor),
+    /// Back to newer jobs: what [`Page::prev`] is for.
+    Before(Cursor),
+}
 
-/// The text is no cursor.
+/// How much of each job a list brings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Payloads as previews, no outputs.
+    #[default]
+    Preview,
+    /// All of it. The page ends early, with a cursor, when it grows beyond a few megabytes.
+    Whole,
+}
+
+/// A place between two ids, and the filter it belongs to. It needs no row to be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// Older jobs have smaller ids than this one; newer ones this one, or greater ones.
+    pub(crate) at: Uuid,
+    filter: u32,
+}
+
+/// The cursor cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no cursor; use the one that the page before gave")]
-pub struct InvalidCursor(String);
+pub enum InvalidCursor {
+    /// The text is none.
+    #[error("`{0}` is no cursor; use the one that the page before gave")]
+    NoCursor(String),
+    /// It belongs to a list of other jobs.
+    #[error("the cursor belongs to another query; start from the first page")]
+    OtherQuery,
+}
 
 /// One page of jobs.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// Newest first; payloads are previews.
+    /// Newest first.
     pub jobs: Vec<JobRow>,
-    /// Where to go on; `None` when everything was looked at.
+    /// Where to go on to older jobs; `None` when everything was looked at.
     pub next: Option<Cursor>,
+    /// Where to go back to newer jobs; `None` if the page starts with the newest.
+    pub prev: Option<Cursor>,
+    /// Rows that were looked at for this page.
+    pub looked: u64,
 }
+
+/// How many jobs pass a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// So many were found.
+    pub value: u64,
+    /// Whether there may be more.
+    pub relation: Relation,
+    /// Rows that were looked at.
+    pub looked: u64,
+}
+
+/// How a count stands to the truth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// It is the number.
+    Exact,
+    /// There are this many at least: the count stopped at 10,000, or at the most rows it may look at.
+    AtLeast,
+}
+
+/// How far a count goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// To 10,000, within milliseconds.
+    Bounded,
+    /// To the end, however long it takes: half a second for each million rows, about.
+    Unbounded,
+}
+
+impl Cursor {
+    pub(crate) fn new(at: Uuid, filter: &Filter) -> Cursor {
+        Cursor { at, filter: short_hash(filter) }
+    }
+
+    pub(crate) fn check(self, filter: &Filter) -> Result<Uuid, InvalidCursor> {
+        if self.filter == short_hash(filter) { Ok(self.at) } else { Err(InvalidCursor::OtherQuery) }
+    }
+}
+
+fn short_hash(filter: &Filter) -> u32 {
+    let hash = filter.hash();
+    (hash >> 32) as u32 ^ hash as u32
+}
+
+/// The first letter of a cursor's text: another layout would have another one.
+const LAYOUT: &str = "a";
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.simple())
+        write!(f, "{LAYOUT}{}{:08x}", self.at.simple(), self.filter)
     }
 }
 
@@ -58,9 +144,14 @@ impl FromStr for Cursor {
     type Err = InvalidCursor;
 
     fn from_str(text: &str) -> Result<Cursor, InvalidCursor> {
-        Uuid::try_parse(text)
-            .map(Cursor)
-            .map_err(|_| InvalidCursor(text.chars().take(64).collect()))
+        let read = || {
+            let (at, filter) = text.strip_prefix(LAYOUT)?.split_at_checked(32)?;
+            let hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let whole = hex(at) && hex(filter) && filter.len() == 8;
+            let filter = u32::from_str_radix(filter, 16).ok().filter(|_| whole)?;
+            Some(Cursor { at: Uuid::try_parse(at).ok()?, filter })
+        };
+        read().ok_or_else(|| InvalidCursor::NoCursor(text.chars().take(64).collect()))
     }
 }
 
@@ -71,81 +162,6 @@ impl ListQuery {
             limit => limit.min(MAX_PAGE) as usize,
         }
     }
-
-    /// Only ids below this one.
-    pub(crate) fn below(&self) -> Uuid {
-        self.after.map_or(Uuid::max(), |cursor| cursor.0)
-    }
-
-    fn wants(&self, kept_in: impl Fn(State) -> bool) -> bool {
-        self.states.is_empty() || self.states.iter().any(|state| kept_in(*state))
-    }
-
-    /// Whether jobs that can still move are asked for.
-    pub(crate) fn wants_hot(&self) -> bool {
-        self.wants(|state| !is_cold(state))
-    }
-
-    /// Whether jobs in history are asked for.
-    pub(crate) fn wants_cold(&self) -> bool {
-        self.wants(is_cold)
-    }
-
-    /// The states by their words, as the statements compare them.
-    pub(crate) fn state_words(&self) -> Vec<String> {
-        self.states.iter().map(ToString::to_string).collect()
-    }
-}
-
-fn is_cold(state: State) -> bool {
-    matches!(state, State::Succeeded | State::Cancelled)
-}
-
-/// What a look into one of the two tables found.
-#[derive(Default)]
-pub(crate) struct Look {
-    /// Matches, newest first, at most a page.
-    pub jobs: Vec<JobRow>,
-    /// The oldest id looked at; `None` when the table's end was reached.
-    pub looked_to: Option<Uuid>,
-}
-
-/// Puts both looks together. Where one stopped early, nothing older may be shown from the other,
-/// or a later page would have to go back.
-pub(crate) fn merge(hot: Look, cold: Look, page_size: usize) -> Page {
-    let border = hot.looked_to.max(cold.looked_to);
-    let mut jobs = hot.jobs;
-    jobs.extend(cold.jobs);
-    jobs.sort_unstable_by_key(|job| std::cmp::Reverse(job.id));
-    // The same job may be in both looks if it moved between them: the one in history is newer.
-    jobs.dedup_by(|later, first| {
-        let same = later.id == first.id;
-        if same && later.state.is_end() {
-            std::mem::swap(later, first);
-        }
-        same
-    });
-    if let Some(border) = border {
-        jobs.retain(|job| job.id.as_uuid() >= border);
-    }
-    let cut = jobs.len() > page_size;
-    jobs.truncate(page_size);
-    let last = jobs.last().map(|job| job.id.as_uuid());
-    let next = if cut { last } else { border };
-    Page { jobs, next: next.map(Cursor) }
-}
-
-/// How far a look got: to its last match if that filled the page, else to its last row if there
-/// may be more.
-pub(crate) fn looked_to(
-    jobs: &[JobRow],
-    page_size: usize,
-    last_row: Option<JobId>,
-) -> Option<Uuid> {
-    if jobs.len() >= page_size {
-        return jobs.last().map(|job| job.id.as_uuid());
-    }
-    last_row.map(|id| id.as_uuid())
 }
 
 /// Cuts a listed job's payload to its first bytes; the database cut it by characters.
@@ -153,4 +169,25 @@ pub(crate) fn preview(mut job: JobRow) -> JobRow {
     let end = job.payload.floor_char_boundary(PREVIEW_BYTES as usize);
     job.payload = job.payload[..end].into();
     job
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_reads_back_and_knows_its_filter() {
+        let filter = Filter::all().kind("a");
+        let cursor = Cursor::new(Uuid::from_u128(77), &filter);
+        let read: Cursor = cursor.to_string().parse().expect("its own text");
+        assert_eq!(read, cursor);
+        assert_eq!(read.check(&filter), Ok(Uuid::from_u128(77)));
+        assert_eq!(read.check(&Filter::all()), Err(InvalidCursor::OtherQuery));
+        let good = cursor.to_string();
+        for bad in
+            ["", "a", "ä", &good[1..], &good[..40], &format!("{good}0"), &good.replace('a', "b")]
+        {
+            assert!(bad.parse::<Cursor>().is_err(), "{bad}");
+        }
+    }
 }

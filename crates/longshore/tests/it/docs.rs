@@ -102,3 +102,39 @@ fn every_dependency_has_its_line() {
         }
     }
 }
+
+/// What stands in backticks.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn the_guide_knows_the_language() {
+    let page = file("docs/guide/lists.md");
+    for field in longshore::query::Field::ALL {
+        assert!(page.contains(&format!("\n| `{field}` | ")), "no row for {field}");
+    }
+    for state in State::ALL {
+        assert!(page.contains(&format!("`{state}`")), "{state} is not named");
+    }
+    let (_, table) = page.split_once("| written | means |\n|---|---|\n").expect("the table");
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let mut read = 0;
+    for query in rows.flat_map(|row| code(row.split('|').nth(1).expect("a cell"))) {
+        query.parse::<longshore::Filter>().unwrap_or_else(|error| panic!("{query}\n{error}"));
+        read += 1;
+    }
+    assert!(read >= 6, "only {read} queries were found");
+    for time in ["-2h", "+1d12h", "now", "2026-03-01", "2026-03-01T12:00:00Z"] {
+        assert!(page.contains(&format!("`{time}`")), "{time} is not named");
+        format!("created:>{time}").parse::<longshore::Filter>().expect("a time");
+    }
+    // What the commands of the guide ask for, quotes of the shell taken away.
+    let shell = page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next());
+    let quoted = shell.expect("commands").split('\'').skip(1).step_by(2);
+    for query in quoted {
+        query.parse::<longshore::Filter>().unwrap_or_else(|error| panic!("{query}\n{error}"));
+    }
+    let wrong = "state:ded kind:x".parse::<longshore::Filter>().expect_err("no such state");
+    assert!(page.contains(&wrong.to_string()), "the guide should show:\n{wrong}");
+}

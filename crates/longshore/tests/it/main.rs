@@ -9,6 +9,7 @@ mod cases;
 mod days;
 mod docs;
 mod migrations;
+mod plans;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;

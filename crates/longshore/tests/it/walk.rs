@@ -3,10 +3,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use longshore::query::Test;
 use longshore::store::{
     AskCancel, Beat, Claim, Ending, Held, Lead, ListQuery, NodeId, QueueAsk, Repeat,
 };
-use longshore::{Clock, Edit, JobId, NewJob, OnConflict, Timestamp, Unique};
+use longshore::{Clock, Edit, Filter, JobId, NewJob, OnConflict, State, Timestamp, Unique};
 
 use crate::conformance::stress::Dice;
 use crate::harness::*;
@@ -174,17 +175,21 @@ impl Call {
             90 if !known.leads.is_empty() => {
                 Call::Resign(known.leads[one_of(dice, known.leads.len())])
             }
-            91..=93 => Call::List(ListQuery {
-                states: match dice.roll(3) {
-                    0 => vec![],
-                    1 => vec![longshore::State::Queued, longshore::State::Succeeded],
-                    _ => vec![longshore::State::Dead, longshore::State::Retrying],
-                },
-                kind: (dice.roll(2) == 0).then(|| KINDS[one_of(dice, 3)].to_owned()),
-                queue: (dice.roll(3) == 0).then(|| QUEUES[one_of(dice, 3)].to_owned()),
-                after: None,
-                limit: dice.roll(20) as u32,
-            }),
+            91..=93 => {
+                let mut filter = Filter::all();
+                filter = match dice.roll(3) {
+                    0 => filter,
+                    1 => filter.and(Test::State(vec![State::Queued, State::Succeeded])),
+                    _ => filter.and_not(Test::State(vec![State::Dead, State::Retrying])),
+                };
+                if dice.roll(2) == 0 {
+                    filter = filter.kind(KINDS[one_of(dice, 3)]);
+                }
+                if dice.roll(3) == 0 {
+                    filter = filter.queue(QUEUES[one_of(dice, 3)]);
+                }
+                Call::List(ListQuery { filter, limit: dice.roll(20) as u32, ..Default::default() })
+            }
             _ => Call::Move([1, 1_000, 1_000_000, 31_000_000, 3_700_000_000][one_of(dice, 5)]),
         }
     }
@@ -234,7 +239,11 @@ impl Call {
             }
             Call::Sweep(lead) => said(store.sweep(*lead).await.map(sorted)),
             Call::Resign(lead) => said(store.resign(*lead).await),
-            Call::List(query) => said(store.list(query).await),
+            Call::List(query) => {
+                // How many rows were looked at is each store's own.
+                let page = store.list(query).await;
+                said(page.map(|page| (page.jobs, page.next, page.prev)))
+            }
             Call::Move(micros) => {
                 if t.is_sqlite() {
                     t.advance(std::time::Duration::from_micros(*micros));

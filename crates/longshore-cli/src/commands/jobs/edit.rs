@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Context;
 use crate::args::{EditArgs, WhenArgs};
 use crate::commands::enqueue::{PRIORITIES, payload, within};
-use crate::connect::open_now;
+use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
 
@@ -55,7 +55,7 @@ async fn each(
     became: &str,
     act: impl AsyncFn(&Client, JobId) -> Result<(), StoreError>,
 ) -> Result<Exit, Failure> {
-    let client = open_now(&context.settings).await?;
+    let client = open_existing(&context.settings).await?;
     let (mut exit, mut answers) = (Exit::Ok, Vec::new());
     for id in ids {
         let refused = act(&client, *id).await.err().map(Failure::from);
@@ -77,7 +77,7 @@ async fn each(
 }
 
 pub(super) async fn edit(context: &Context, args: EditArgs) -> Result<Exit, Failure> {
-    let client = open_now(&context.settings).await?;
+    let client = open_existing(&context.settings).await?;
     let mut edit = wanted(&args, context.settings.limits.payload_bytes)?;
     if let Some(version) = args.if_version {
         edit = edit.if_version(version);

@@ -14,9 +14,11 @@ mod enqueue;
 mod error;
 mod finish;
 mod lead;
+mod list;
 mod migrate;
 mod node;
 mod prune;
+mod ranges;
 mod read;
 mod rescue;
 mod retention;
@@ -36,12 +38,13 @@ use uuid::Uuid;
 
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
+use crate::query::Filter;
 use crate::time::Timestamp;
 
 use super::{
-    Ack, AskCancel, Beat, Claim, Claimed, ClaimedJob, Conn, Edit, Ending, Enqueued, Held, Lead,
-    ListQuery, NewNode, NodeId, NodeRow, Page, Pruned, Pruner, Pulse, Repeat, Rescued, Result,
-    RetentionRule, RetentionScope, Store, StoreError, StoreOptions, Term, WakeHub,
+    Ack, AskCancel, Beat, Claim, Claimed, ClaimedJob, Conn, Count, Edit, Effort, Ending, Enqueued,
+    Held, Lead, ListQuery, NewNode, NodeId, NodeRow, Page, Pruned, Pruner, Pulse, Repeat, Rescued,
+    Result, RetentionRule, RetentionScope, Store, StoreError, StoreOptions, Term, WakeHub,
 };
 use connect::{Mode, Pools};
 use error::Fault;
@@ -195,6 +198,10 @@ impl Store for PostgresStore {
 
     async fn list(&self, query: &ListQuery) -> Result<Page> {
         self.page(query).await
+    }
+
+    async fn count(&self, filter: &Filter, effort: Effort) -> Result<Count> {
+        self.number(filter, effort).await
     }
 
     async fn join(&self, node: &NewNode) -> Result<()> {

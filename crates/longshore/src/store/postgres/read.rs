@@ -5,12 +5,10 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
-use uuid::Uuid;
 
 use crate::job::unique::callers;
 use crate::job::{Cancel, JobId, JobRow, State};
-use crate::store::query::{Look, MAX_LOOK, PREVIEW_BYTES, looked_to, merge, preview};
-use crate::store::{ListQuery, Page, Result};
+use crate::store::Result;
 use crate::time::Timestamp;
 
 use super::PostgresStore;
@@ -18,8 +16,6 @@ use super::error::{Fault, Tries};
 use super::session::{Session, within};
 
 const GET: &str = include_str!("get.sql");
-const LIST: &str = include_str!("list.sql");
-const LIST_ENDED: &str = include_str!("list_ended.sql");
 const NOW: &str = include_str!("now.sql");
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -56,62 +52,6 @@ impl PostgresStore {
         Ok(job)
     }
 
-    pub(super) async fn page(&self, query: &ListQuery) -> Result<Page> {
-        let mut tries = Tries::repeatable("list jobs");
-        loop {
-            match within(self.patience(), self.try_page(query)).await {
-                Ok(page) => return Ok(page),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
-    }
-
-    async fn try_page(&self, query: &ListQuery) -> Result<Page, Fault> {
-        // Both looks in one session, but not in one snapshot: a job that moves in between may be in
-        // both, which `merge` sees. Hot first, so that none is in neither.
-        let mut session = Session::single(&self.pools.general, self.mode).await?;
-        let hot = match query.wants_hot() {
-            true => self.look(&mut session, LIST, query).await?,
-            false => Look::default(),
-        };
-        let cold = match query.wants_cold() {
-            true => self.look(&mut session, LIST_ENDED, query).await?,
-            false => Look::default(),
-        };
-        session.done().await?;
-        Ok(merge(hot, cold, query.page_size()))
-    }
-
-    async fn look(
-        &self,
-        session: &mut Session,
-        sql: &'static str,
-        list: &ListQuery,
-    ) -> Result<Look, Fault> {
-        let mut query = session
-            .query(sql)
-            .bind(list.below())
-            .bind(MAX_LOOK)
-            .bind(&list.kind)
-            .bind(&list.queue)
-            .bind(list.state_words())
-            .bind(list.page_size() as i64);
-        if sql == LIST {
-            query = query.bind(self.clock.fixed());
-        }
-        let rows = query.bind(PREVIEW_BYTES as i32).fetch_all(session.conn()).await?;
-        let mut jobs = Vec::with_capacity(rows.len());
-        let mut edge: Option<Uuid> = None;
-        for row in &rows {
-            edge = row.try_get("edge")?;
-            if row.try_get::<Option<Uuid>, _>("id")?.is_some() {
-                jobs.push(preview(listed(row)?));
-            }
-        }
-        let looked_to = looked_to(&jobs, list.page_size(), edge.map(JobId::from_uuid));
-        Ok(Look { jobs, looked_to })
-    }
-
     pub(super) async fn clock_time(&self) -> Result<Timestamp> {
         let mut tries = Tries::repeatable("ask for the time");
         loop {
@@ -137,7 +77,7 @@ fn made_at(id: JobId) -> Option<Timestamp> {
     (id.get_version_num() == 7).then(|| Timestamp::from_micros(millis * 1_000))
 }
 
-fn job_row(row: &PgRow) -> Result<JobRow, sqlx::Error> {
+pub(super) fn job_row(row: &PgRow) -> Result<JobRow, sqlx::Error> {
     let text = |name| row.try_get::<Option<&str>, _>(name);
     let span = |name| {
         row.try_get::<Option<i64>, _>(name)
@@ -190,12 +130,4 @@ fn errors(list: Option<&str>) -> Vec<crate::job::AttemptError> {
     let list = list.and_then(|list| serde_json::from_str::<Vec<&RawValue>>(list).ok());
     let read = |error: &&RawValue| serde_json::from_str(error.get()).ok();
     list.unwrap_or_default().iter().filter_map(read).collect()
-}
-
-/// A listed job: its payload is a part, so the whole one's size comes with it.
-fn listed(row: &PgRow) -> Result<JobRow, sqlx::Error> {
-    let mut job = job_row(row)?;
-    let bytes: Option<i32> = row.try_get("payload_bytes")?;
-    job.payload_bytes = bytes.map(|bytes| bytes as usize);
-    Ok(job)
 }

@@ -23,19 +23,28 @@ pub(super) struct Session {
 impl Session {
     /// For a single statement: its own transaction, except behind a pooler.
     pub(super) async fn single(pool: &PgPool, mode: Mode) -> Result<Session, Fault> {
-        Session::open(pool, mode, mode == Mode::Pooled).await
+        Session::open(pool, mode, (mode == Mode::Pooled).then_some("BEGIN")).await
     }
 
     /// For several statements, all or none.
     pub(super) async fn transaction(pool: &PgPool, mode: Mode) -> Result<Session, Fault> {
-        Session::open(pool, mode, true).await
+        Session::open(pool, mode, Some("BEGIN")).await
     }
 
-    async fn open(pool: &PgPool, mode: Mode, in_transaction: bool) -> Result<Session, Fault> {
+    /// For several reading statements that see the database as it was at the first.
+    pub(super) async fn snapshot(pool: &PgPool, mode: Mode) -> Result<Session, Fault> {
+        Session::open(pool, mode, Some("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")).await
+    }
+
+    async fn open(
+        pool: &PgPool,
+        mode: Mode,
+        begin: Option<&'static str>,
+    ) -> Result<Session, Fault> {
         let conn = pool.acquire().await?;
-        let mut session = Session { conn, mode, in_transaction, ended: false };
-        if in_transaction {
-            session.conn.execute("BEGIN").await?;
+        let mut session = Session { conn, mode, in_transaction: begin.is_some(), ended: false };
+        if let Some(begin) = begin {
+            session.conn.execute(begin).await?;
         }
         Ok(session)
     }

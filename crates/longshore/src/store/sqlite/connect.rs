@@ -15,7 +15,7 @@ use crate::store::{Durability, Result, StoreError, StoreOptions, WakeHub};
 const OPENING: &str = "open the database";
 
 impl SqliteStore {
-    /// Opens `sqlite:PATH`, creating the file if there is none, or `sqlite::memory:`, which is one
+    /// Opens `sqlite:PATH`, creating the file if there is none and it may, or `sqlite::memory:`, which is one
     /// connection for everything.
     pub(crate) async fn open(url: &str, options: StoreOptions) -> Result<SqliteStore> {
         let path = url.strip_prefix("sqlite:").unwrap_or(url);
@@ -27,7 +27,11 @@ impl SqliteStore {
         let connect = if in_memory {
             SqliteConnectOptions::from_str("sqlite::memory:").map_err(failed(OPENING))?
         } else {
-            create_private(Path::new(path))?;
+            if options.create {
+                create_private(Path::new(path))?;
+            } else if !Path::new(path).exists() {
+                return Err(StoreError::NoDatabase { path: path.to_owned() });
+            }
             SqliteConnectOptions::new().filename(path).journal_mode(SqliteJournalMode::Wal)
         };
         let connect = connect

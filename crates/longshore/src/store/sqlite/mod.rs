@@ -11,6 +11,7 @@ mod edit;
 mod enqueue;
 mod error;
 mod finish;
+mod list;
 mod migrate;
 mod node;
 mod prune;
@@ -114,6 +115,10 @@ impl Store for SqliteStore {
 
     async fn list(&self, query: &ListQuery) -> Result<Page> {
         self.page(query).await
+    }
+
+    async fn count(&self, filter: &Filter, effort: Effort) -> Result<Count> {
+        self.number(filter, effort).await
     }
 
     async fn join(&self, node: &NewNode) -> Result<()> {

@@ -33,7 +33,9 @@ steps! {
     FINISH = "finish.sql";
     LEADER = "leader.sql";
     LIST = "list.sql";
+    LOOK = "look.sql";
     NODE = "node.sql";
+    PROBE = "probe.sql";
     PRUNE = "prune.sql";
     RELEASE = "release.sql";
     RESCUE = "rescue.sql";

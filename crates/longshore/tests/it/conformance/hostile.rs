@@ -2,7 +2,7 @@
 
 use longshore::job::json;
 use longshore::store::{Ack, Ending, ListQuery, QueueAsk};
-use longshore::{NewJob, State, Timestamp};
+use longshore::{Filter, NewJob, State, Timestamp};
 
 use crate::harness::*;
 
@@ -84,12 +84,8 @@ pub async fn odd_names_are_kept_and_found(t: Harness) {
         let runs = node.claim_from(&asks, &[name, "x\"y", "[]"]).await;
         assert_eq!(ids(&runs), [id], "{name}");
         assert_eq!((runs[0].kind.as_str(), runs[0].queue.as_str()), (name, name));
-        let query = ListQuery {
-            kind: Some(name.into()),
-            queue: Some(name.into()),
-            states: vec![State::Running],
-            ..ListQuery::default()
-        };
+        let filter = Filter::all().kind(name).queue(name).tag(name).state(State::Running);
+        let query = ListQuery { filter, ..ListQuery::default() };
         let listed = t.store.list(&query).await.unwrap().jobs;
         assert_eq!(listed.iter().map(|job| job.id).collect::<Vec<_>>(), [id], "{name}");
         assert_eq!(listed[0].tags, [name]);

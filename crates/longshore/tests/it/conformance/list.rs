@@ -1,13 +1,18 @@
 //! Lists: newest first, page by page, over waiting and ended jobs together.
 
-use longshore::store::{Cursor, ListQuery};
-use longshore::{JobId, NewJob, State};
+use longshore::query::Test;
+use longshore::store::{Cursor, ListQuery, Position};
+use longshore::{Filter, JobId, NewJob, State};
 
 use crate::harness::*;
 
 async fn page(t: &Harness, query: &ListQuery) -> (Vec<JobId>, Option<Cursor>) {
     let page = t.store.list(query).await.expect("a list");
     (page.jobs.iter().map(|job| job.id).collect(), page.next)
+}
+
+fn of(filter: Filter) -> ListQuery {
+    ListQuery { filter, ..ListQuery::default() }
 }
 
 /// Every page, one after another, and how many there were.
@@ -19,7 +24,7 @@ async fn all_pages(t: &Harness, mut query: ListQuery) -> (Vec<JobId>, usize) {
         pages += 1;
         assert!(pages < 10_000, "the cursor goes on");
         match next {
-            Some(_) => query.after = next,
+            Some(next) => query.at = Position::After(next),
             None => return (all, pages),
         }
     }
@@ -57,13 +62,14 @@ pub async fn pages_stay_right_while_jobs_move(t: Harness) {
     let node = t.node().await;
     let query = ListQuery { limit: 10, ..ListQuery::default() };
     let (mut seen, mut next) = page(&t, &query).await;
-    while next.is_some() {
+    while let Some(cursor) = next {
         // Between two pages jobs are done, and others come: none is shown twice or left out.
         for run in node.claim(5).await {
             t.finish(&run, done()).await;
         }
         t.enqueue(job().run_in(HOUR)).await;
-        let (more, further) = page(&t, &ListQuery { after: next, ..query.clone() }).await;
+        let (more, further) =
+            page(&t, &ListQuery { at: Position::After(cursor), ..query.clone() }).await;
         seen.extend(more);
         next = further;
     }
@@ -89,15 +95,15 @@ pub async fn filters_by_state(t: Harness) {
         (State::Running, running),
         (State::Queued, queued),
     ] {
-        let query = ListQuery { states: vec![state], ..ListQuery::default() };
+        let query = of(Filter::all().state(state));
         assert_eq!(page(&t, &query).await, (vec![id], None), "{state}");
         let listed = t.store.list(&query).await.unwrap().jobs.remove(0);
         assert_eq!(listed.state, state);
     }
     let states = vec![State::Queued, State::Succeeded];
-    let query = ListQuery { states, ..ListQuery::default() };
+    let query = of(Filter::all().and(Test::State(states)));
     assert_eq!(page(&t, &query).await.0, [queued, succeeded]);
-    let blocked = ListQuery { states: vec![State::Blocked], ..ListQuery::default() };
+    let blocked = of(Filter::all().state(State::Blocked));
     assert_eq!(page(&t, &blocked).await.0, []);
 }
 
@@ -107,14 +113,14 @@ pub async fn filters_by_kind_and_queue(t: Harness) {
     t.enqueue(NewJob::new("a'; --").queue("y")).await;
     let ended = t.ended(job().queue("default"), done()).await;
 
-    let kind = |kind: &str| ListQuery { kind: Some(kind.into()), ..ListQuery::default() };
-    let queue = |queue: &str| ListQuery { queue: Some(queue.into()), ..ListQuery::default() };
+    let kind = |kind: &str| of(Filter::all().kind(kind));
+    let queue = |queue: &str| of(Filter::all().queue(queue));
     assert_eq!(page(&t, &kind("a")).await.0, [a]);
     assert_eq!(page(&t, &kind("A")).await.0, []);
     assert_eq!(page(&t, &kind(KIND)).await.0, [ended]);
     assert_eq!(page(&t, &queue("x")).await.0, [b, a]);
     assert_eq!(page(&t, &queue("%")).await.0, []);
-    let both = ListQuery { kind: Some("b".into()), ..queue("x") };
+    let both = of(Filter::all().queue("x").kind("b"));
     assert_eq!(page(&t, &both).await.0, [b]);
 }
 
@@ -125,7 +131,7 @@ pub async fn a_look_is_bounded_and_its_cursor_honest(t: Harness) {
         t.enqueue_all(&many).await;
     }
     let newest = t.enqueue(NewJob::new("rare").run_in(HOUR)).await;
-    let query = ListQuery { kind: Some("rare".into()), limit: 10, ..ListQuery::default() };
+    let query = ListQuery { limit: 10, ..of(Filter::all().kind("rare")) };
 
     let (first, next) = page(&t, &query).await;
 
@@ -165,10 +171,11 @@ pub async fn a_cursor_reads_back(t: Harness) {
     let query = ListQuery { limit: 4, ..ListQuery::default() };
     let next = page(&t, &query).await.1.unwrap();
 
-    let after = Some(next.to_string().parse().unwrap());
+    let read: Cursor = next.to_string().parse().unwrap();
 
-    assert_eq!(after, Some(next));
-    assert_eq!(page(&t, &ListQuery { after, ..query }).await.0, expected[4..8]);
+    assert_eq!(read, next);
+    let at = Position::After(read);
+    assert_eq!(page(&t, &ListQuery { at, ..query }).await.0, expected[4..8]);
     assert!("'; DROP TABLE job".parse::<Cursor>().is_err());
 }
 

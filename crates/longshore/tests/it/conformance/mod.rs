@@ -4,6 +4,7 @@
 pub mod claim;
 pub mod edit;
 pub mod enqueue;
+pub mod filter;
 pub mod finish;
 pub mod hostile;
 pub mod leader;
@@ -186,6 +187,18 @@ macro_rules! conformance {
                 a_page_has_at_most_two_hundred_jobs,
                 a_cursor_reads_back,
                 an_empty_store_has_an_empty_page,
+            ];
+            filter: [
+                names_fit_by_star_and_by_byte,
+                states_nodes_and_ids_fit,
+                a_key_fits_with_or_without_its_window,
+                numbers_and_times_fit,
+                a_hand_made_name_with_a_nul_fits_nothing,
+                random_filters_find_what_brute_force_finds,
+                going_forward_and_back_over_moving_jobs_joins,
+                a_cursor_outlives_its_row_and_serves_no_other_filter,
+                whole_jobs_come_whole_in_pages_that_end_early,
+                a_count_stops_at_ten_thousand_and_says_so,
             ];
             states: [
                 every_state_can_be_reached_and_is_told_the_same_way,

@@ -71,7 +71,8 @@ pub async fn every_state_can_be_reached_and_is_told_the_same_way(t: Harness) {
     for state in State::ALL {
         let (id, _) = put(&t, state, job()).await;
         assert_eq!(t.state(id).await, state, "as a look-up says");
-        let query = ListQuery { states: vec![state], ..ListQuery::default() };
+        let filter = longshore::Filter::all().state(state);
+        let query = ListQuery { filter, ..ListQuery::default() };
         let listed = t.store.list(&query).await.unwrap().jobs;
         assert!(listed.iter().any(|job| job.id == id && job.state == state), "as a list says");
         t.cancel_if_waiting(id).await;

@@ -140,17 +140,9 @@ impl Desk {
 
     /// How many jobs are in this state.
     pub async fn count(&self, state: State) -> usize {
-        let mut query =
-            longshore::store::ListQuery { states: vec![state], limit: 200, ..Default::default() };
-        let mut count = 0;
-        loop {
-            let page = self.client.list(query.clone()).await.expect("a page");
-            count += page.jobs.len();
-            match page.next {
-                Some(next) => query.after = Some(next),
-                None => return count,
-            }
-        }
+        let filter = longshore::Filter::all().state(state);
+        let effort = longshore::store::Effort::Unbounded;
+        self.client.count(filter, effort).await.expect("a count").value as usize
     }
 }
 

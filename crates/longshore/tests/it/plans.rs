@@ -1,0 +1,133 @@
+//! How lists get at their rows: by an index, whichever way is taken, on tables that no statistics know.
+
+use std::path::Path;
+
+use sqlx::{AssertSqlSafe, Connection};
+
+use crate::harness::*;
+
+fn source(store: &str, name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store").join(store);
+    std::fs::read_to_string(folder.join(name)).expect("a file of the store")
+}
+
+/// `look.sql` called with this way, these ids, and nothing of the filter but its states.
+#[cfg(feature = "postgres")]
+fn look(way: u8, ids: &str, states: &str, now: &str, last: &str) -> String {
+    let null = |kind: &str, count: usize| vec![format!("null::{kind}"); count].join(", ");
+    format!(
+        "({way}, 'ffffffff-ffff-7fff-8fff-ffffffffffff'::uuid, 5000, {ids}::uuid[], true, {now}, {states}::text[],
+          {}, {}, {}{last})",
+        null("uuid[]", 3),
+        null("text[]", 11),
+        null("text", 5)
+    )
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn no_list_scans_a_table() {
+    run(Flavour::Postgres, |t: Harness| async move {
+        let Database::Postgres(database) = &*t.database else { unreachable!("on PostgreSQL") };
+        let mut conn = database.conn().await;
+        let one = "'{019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10}'";
+        let probe = |dead, running, keys, queues| {
+            format!(
+                "(5001, {dead}, {running}, null::uuid[], {keys}::text[], {queues}::text[], 20000)"
+            )
+        };
+        let begin = source("postgres", "list_begin.sql").replace("$1", "null");
+        sqlx::raw_sql(AssertSqlSafe(format!(
+            "SET plan_cache_mode = force_custom_plan; BEGIN; {begin};"
+        )))
+        .execute(&mut conn)
+        .await
+        .expect("a list begins");
+        for (name, file) in [("look", "look"), ("look_ended", "look_ended"), ("probe", "probe")] {
+            let sql = source("postgres", &format!("{file}.sql"));
+            sqlx::raw_sql(AssertSqlSafe(format!("PREPARE {name} AS {sql}")))
+                .execute(&mut conn)
+                .await
+                .expect("it prepares");
+        }
+        let calls = [
+            ("look", look(0, "null", "'{dead}'", "now()", ""), "job_pkey"),
+            ("look", look(1, "null", "null", "now()", ""), "job_pkey"),
+            ("look", look(2, one, "null", "now()", ""), "job_pkey"),
+            ("look_ended", look(0, "null", "null", "null", ", null"), "_pkey"),
+            ("look_ended", look(1, "null", "null", "null", ", null"), "_pkey"),
+            ("look_ended", look(2, one, "null", "null", ", null"), "_pkey"),
+            ("probe", probe(true, false, "null", "null"), "job_dead"),
+            ("probe", probe(false, true, "null", "null"), "job_pkey"),
+            ("probe", probe(false, false, "'{a}'", "null"), "job_unique"),
+            ("probe", probe(false, false, "null", "'{a}'"), "job_claim"),
+            ("probe", probe(false, false, "null", "'{a}'"), "job_part"),
+        ];
+        for filled in [false, true] {
+            for (statement, call, index) in &calls {
+                let explain = format!("EXPLAIN EXECUTE {statement} {call}");
+                let plan: Vec<String> = sqlx::query_scalar(AssertSqlSafe(explain))
+                    .fetch_all(&mut conn)
+                    .await
+                    .expect("a plan");
+                let plan = plan.join("\n");
+                assert!(plan.contains(index), "{statement} {call}: no {index}:\n{plan}");
+                let scans = plan.lines().filter(|line| line.contains("Seq Scan on"));
+                let ours: Vec<_> = scans
+                    .filter(|line| line.contains(" job") || line.contains(" history"))
+                    .collect();
+                assert!(ours.is_empty(), "{statement} {call}:\n{plan}");
+            }
+            if !filled {
+                t.execute(
+                    "INSERT INTO longshore.job (id, kind, queue, priority, run_at, created_at, max_attempts)
+                     SELECT gen_random_uuid(), 'k', 'q' || i % 9, 5, now(), now(), 1 FROM generate_series(1, 50000) i"
+                        .into(),
+                )
+                .await;
+            }
+        }
+        // Days in which the jobs cannot have ended are left out.
+        let some_day = look(0, "null", "null", "now()", ", now() + interval '1 microsecond'");
+        let explain = format!("EXPLAIN EXECUTE look_ended {some_day}");
+        let plan: Vec<String> =
+            sqlx::query_scalar(AssertSqlSafe(explain)).fetch_all(&mut conn).await.expect("a plan");
+        let parts = plan.iter().filter(|line| line.contains(" on history_")).count();
+        assert_eq!(parts, 1, "{}", plan.join("\n"));
+        conn.close().await.expect("the connection closes");
+    });
+}
+
+#[test]
+fn no_list_scans_a_file() {
+    run(Flavour::Sqlite, |t: Harness| async move {
+        let mut conn = t.sqlite_conn().await;
+        let mut plans = String::new();
+        for file in ["look.sql", "probe.sql", "list.sql"] {
+            let text = source("sqlite", file);
+            for step in text.split("-- step: ").skip(1) {
+                let explain =
+                    format!("EXPLAIN QUERY PLAN {}", step.split_once('\n').expect("a body").1);
+                let lines: Vec<(i64, i64, i64, String)> = sqlx::query_as(AssertSqlSafe(explain))
+                    .fetch_all(&mut conn)
+                    .await
+                    .expect("a plan");
+                for (.., line) in lines {
+                    let table = line.contains("longshore_") || line.starts_with("SCAN j");
+                    let scan = line.starts_with("SCAN") && table && !line.contains("INDEX");
+                    let inner =
+                        line.starts_with("SCAN json_each") || line.contains("VIRTUAL TABLE");
+                    assert!(!scan || inner, "{file}: {line}");
+                    plans += &format!("{line}\n");
+                }
+            }
+        }
+        for index in ["job_claim", "job_part", "job_node", "job_dead", "job_cancel", "job_unique"] {
+            assert!(
+                plans.contains(&format!("longshore_{index}")),
+                "no step uses {index}:\n{plans}"
+            );
+        }
+        conn.close().await.expect("the connection closes");
+    });
+}
