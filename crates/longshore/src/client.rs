@@ -1,5 +1,6 @@
 //! Puts jobs in and answers questions about them. The only way in, for the CLI and for handlers too.
 
+mod bulk;
 mod export;
 mod funnel;
 mod retention;
@@ -11,8 +12,8 @@ use crate::engine::Engine;
 use crate::job::{Invalid, JobId, JobRow, Limits, NewJob, State};
 use crate::query::Filter;
 use crate::store::{
-    self, AskCancel, Count, Edit, Effort, Enqueued, ListQuery, NodeRow, Page, Repeat, Result,
-    Store, StoreError, StoreOptions, Tx,
+    self, AskCancel, Count, Edit, Effort, Enqueued, ListQuery, NodeRow, Page, Result, Store,
+    StoreError, StoreOptions, Tx,
 };
 pub use export::Export;
 use funnel::Funnel;
@@ -82,15 +83,6 @@ impl Client {
         let unique = job.unique.is_some();
         let funnel = if unique { &self.0.unique_funnel } else { &self.0.funnel };
         funnel.enqueue(job).await
-    }
-
-    /// Adds all of `jobs` or none; answers in order.
-    pub async fn enqueue_many(&self, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>> {
-        self.check_all(&jobs)?;
-        if jobs.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.call(|store| async move { store.enqueue(&jobs, Repeat::No).await }).await
     }
 
     /// Adds one job inside the caller's transaction: it is there if that commits, and was never

@@ -1,5 +1,6 @@
 //! Where jobs live: one trait, two backends, held to the same words by one conformance suite.
 
+mod bulk;
 mod claim;
 mod edit;
 mod ending;
@@ -30,6 +31,8 @@ use crate::job::{JobId, JobRow, NewJob, State};
 use crate::query::Filter;
 use crate::time::Timestamp;
 
+pub(crate) use bulk::{PART_BYTES, PART_JOBS};
+pub use bulk::{Part, Parts};
 pub use claim::{Claim, Claimed, ClaimedJob, LANES, LaneMark, QueueAsk, START};
 pub use edit::Edit;
 pub use ending::{Ack, Ending, Held, MAX_THROTTLES, NodeFault};
@@ -73,6 +76,11 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// as it is. A job whose unique key another one holds is answered by its rule, with the holder's
     /// id, and never before the holder was committed. Wakes whom it must.
     async fn enqueue(&self, jobs: &[NewJob], repeat: Repeat) -> Result<Vec<Enqueued>>;
+
+    /// The same for one call that comes in parts and so may be of any size: all of it or nothing, and
+    /// seen by nobody before its end. Jobs with a unique key are kept until then, since keys are taken
+    /// in one order. On SQLite nobody else writes meanwhile.
+    async fn enqueue_parts(&self, parts: Parts) -> Result<Vec<Enqueued>>;
 
     /// The same, but rather than wait over a moment for a unique key that an open transaction holds,
     /// fails with [`StoreError::KeyBusy`].

@@ -58,7 +58,7 @@ async fn show(context: &Context, client: &Client, demos: Vec<Demo>) -> Result<bo
         return Ok(true);
     }
     let give_up = Instant::now() + DEMO_LIMIT;
-    let jobs = demos.iter().map(|demo| demo.job.clone().queue(QUEUE).tag("demo")).collect();
+    let jobs = demos.iter().map(|demo| demo.job.clone().queue(QUEUE).tag("demo"));
     let added = client.enqueue_many(jobs).await?;
     let (mut rows, mut as_intended) = (Vec::new(), true);
     for (demo, added) in demos.iter().zip(&added) {

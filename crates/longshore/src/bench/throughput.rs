@@ -120,7 +120,7 @@ pub(super) async fn drain(
     let before_all = meter().counts().await?;
     let from = Instant::now();
     for first in (0..options.jobs).step_by(A_CALL as usize) {
-        let call = (first..options.jobs.min(first + A_CALL)).map(job).collect();
+        let call = (first..options.jobs.min(first + A_CALL)).map(job);
         client.enqueue_many(call).await?;
     }
     report.insert_bulk_per_s = f64::from(options.jobs) / from.elapsed().as_secs_f64();

@@ -29,7 +29,7 @@ const MAX_ROWS: usize = 500;
 /// The most bytes of one statement, unless a single job has more.
 const MAX_BYTES: usize = 1 << 20;
 const ASIDE: &str = include_str!("enqueue_aside.sql");
-const DOING: &str = "enqueue";
+pub(super) const DOING: &str = "enqueue";
 
 /// How long an enqueue that must not wait waits for a key.
 const MOMENT: Duration = Duration::from_millis(50);
@@ -54,7 +54,7 @@ impl Added {
     }
 
     /// One answer for each job, in order; of an id given twice only the first was added.
-    fn answers(mut self, jobs: &[NewJob]) -> Vec<Enqueued> {
+    pub(super) fn answers(mut self, jobs: &[NewJob]) -> Vec<Enqueued> {
         let answer = |job: &NewJob| {
             let id = job.id.as_uuid();
             match self.instead.get(&id) {
@@ -186,7 +186,7 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn of(jobs: &'a [NewJob]) -> Call<'a> {
+    pub(super) fn of(jobs: &'a [NewJob]) -> Call<'a> {
         Call {
             plain: batches(jobs.iter().filter(|job| job.unique.is_none())),
             unique: unique::Keyed::of(jobs),
@@ -260,6 +260,20 @@ async fn lay_aside(
         return Ok(());
     }
     how.query(ASIDE).bind(ids).bind(payloads).execute(conn).await.map(|_| ())
+}
+
+/// A refusal with its place in a larger call: `places` are those of the jobs that this one had.
+pub(super) fn place(fault: Fault, places: &[usize]) -> Fault {
+    let place = |index: Option<usize>| places.get(index.unwrap_or(0)).copied();
+    match fault {
+        Fault::Known(StoreError::KeyHeld { key, holder, index }) => {
+            StoreError::KeyHeld { key, holder, index: place(index) }.into()
+        }
+        Fault::Known(StoreError::KeyReused { key, holder, index }) => {
+            StoreError::KeyReused { key, holder, index: place(index) }.into()
+        }
+        fault => fault,
+    }
 }
 
 /// Cuts a call into statements; of jobs with one id only the first is sent.

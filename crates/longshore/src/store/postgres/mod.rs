@@ -5,9 +5,11 @@
 
 #[cfg(feature = "bench")]
 mod bench;
+mod bulk;
 mod change;
 mod claim;
 mod connect;
+mod copy;
 mod days;
 mod edit;
 mod enqueue;
@@ -43,8 +45,8 @@ use crate::time::Timestamp;
 
 use super::{
     Ack, AskCancel, Beat, Claim, Claimed, ClaimedJob, Conn, Count, Edit, Effort, Ending, Enqueued,
-    Held, Lead, ListQuery, NewNode, NodeId, NodeRow, Page, Pruned, Pruner, Pulse, Repeat, Rescued,
-    Result, RetentionRule, RetentionScope, Store, StoreError, StoreOptions, Term, WakeHub,
+    Held, Lead, ListQuery, NewNode, NodeId, NodeRow, Page, Parts, Pruned, Pruner, Pulse, Repeat,
+    Rescued, Result, RetentionRule, RetentionScope, Store, StoreError, StoreOptions, Term, WakeHub,
 };
 use connect::{Mode, Pools};
 use error::Fault;
@@ -150,6 +152,10 @@ impl Store for PostgresStore {
 
     async fn enqueue(&self, jobs: &[NewJob], repeat: Repeat) -> Result<Vec<Enqueued>> {
         self.add(jobs, repeat).await
+    }
+
+    async fn enqueue_parts(&self, parts: Parts) -> Result<Vec<Enqueued>> {
+        self.add_parts(parts).await
     }
 
     async fn enqueue_unless_busy(&self, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {

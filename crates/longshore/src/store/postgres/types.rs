@@ -51,7 +51,7 @@ impl Decode<'_, Postgres> for Timestamp {
 }
 
 /// The ends of `i64` are the database's ±infinity, and stay the ends of `i64`.
-fn to_wire(micros: i64) -> i64 {
+pub(super) fn to_wire(micros: i64) -> i64 {
     if micros == i64::MAX { i64::MAX } else { micros.saturating_sub(EPOCH) }
 }
 

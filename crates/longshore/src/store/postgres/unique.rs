@@ -77,9 +77,8 @@ impl<'a> Keyed<'a> {
         how: How,
         added: &mut Added,
     ) -> Result<(), Fault> {
-        let all = || self.rounds.iter().flatten();
-        let mut locked: HashSet<Uuid> = all().map(|asked| asked.job.id.as_uuid()).collect();
-        locked.extend(lock_replaced(conn, all(), how).await?);
+        let (mut locked, replacing) = self.own_and_replacing();
+        locked.extend(lock_holders(conn, replacing, how).await?);
         for round in &self.rounds {
             for some in round.chunks(MAX_KEYS) {
                 add_round(conn, some, how, &locked, added).await?;
@@ -90,6 +89,15 @@ impl<'a> Keyed<'a> {
             added.instead.insert(job.as_uuid(), Enqueued::duplicate(holder));
         }
         Ok(())
+    }
+}
+
+impl Keyed<'_> {
+    /// The call's own jobs; and the keys of those that replace what others have.
+    fn own_and_replacing(&self) -> (HashSet<Uuid>, Columns<'_>) {
+        let all = || self.rounds.iter().flatten();
+        let replacing = all().filter(|asked| asked.unique.on_conflict == OnConflict::Replace);
+        (all().map(|asked| asked.job.id.as_uuid()).collect(), Columns::of(replacing))
     }
 }
 
@@ -214,13 +222,11 @@ async fn known(
 }
 
 /// Locks the holders that may be replaced, before the keys: jobs first, then keys, everywhere.
-async fn lock_replaced<'a>(
+async fn lock_holders(
     conn: &mut PgConnection,
-    asked: impl Iterator<Item = &'a Asked<'a>>,
+    columns: Columns<'_>,
     how: How,
 ) -> Result<Vec<Uuid>, sqlx::Error> {
-    let columns =
-        Columns::of(asked.filter(|asked| asked.unique.on_conflict == OnConflict::Replace));
     if columns.ids.is_empty() {
         return Ok(Vec::new());
     }

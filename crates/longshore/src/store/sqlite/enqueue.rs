@@ -51,7 +51,7 @@ impl SqliteStore {
     }
 }
 
-async fn add_all(
+pub(super) async fn add_all(
     conn: &mut SqliteConnection,
     jobs: &[NewJob],
     repeat: Repeat,

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "bench")]
 mod bench;
+mod bulk;
 mod claim;
 mod connect;
 mod edit;
@@ -61,6 +62,10 @@ impl Store for SqliteStore {
 
     async fn enqueue(&self, jobs: &[NewJob], repeat: Repeat) -> Result<Vec<Enqueued>> {
         self.add(jobs, repeat).await
+    }
+
+    async fn enqueue_parts(&self, parts: Parts) -> Result<Vec<Enqueued>> {
+        self.add_parts(parts).await
     }
 
     async fn enqueue_unless_busy(&self, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {

@@ -1,6 +1,7 @@
 //! The words of the `Store` trait, each sentence as a case. A case is written once and stamped for
 //! each backend; a case that is missing from the list below is dead code, and the lints say so.
 
+pub mod bulk;
 pub mod claim;
 pub mod edit;
 pub mod enqueue;
@@ -37,6 +38,14 @@ macro_rules! conformance {
                 a_callers_transaction_that_rolls_back_leaves_nothing,
                 a_repeat_in_a_callers_transaction_adds_nothing,
                 concurrent_enqueues_of_one_id_make_one_job,
+            ];
+            bulk: [
+                parts_are_one_call_in_order,
+                a_job_in_a_part_is_the_job_it_would_be_alone,
+                nothing_is_seen_before_the_end_and_nothing_stays_without_it,
+                a_part_with_known_ids_adds_the_others,
+                unique_jobs_in_parts_keep_their_places,
+                many_jobs_with_keys_in_opposite_order_meet_in_parts,
             ];
             claim: [
                 the_smallest_priority_then_the_oldest_then_the_smallest_id,

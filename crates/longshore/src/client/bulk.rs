@@ -1,0 +1,91 @@
+//! An enqueue of any size: read, checked and sent in parts.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::Client;
+use crate::engine::Engine;
+use crate::job::NewJob;
+use crate::store::{Enqueued, PART_BYTES, PART_JOBS, Part, Repeat, Result, StoreError};
+
+/// Up to so many jobs go as one call, which is repeated by itself when its reply is lost.
+const SMALL: usize = 1_000;
+
+impl Client {
+    /// Adds all of `jobs` or none; answers in order. They may be any number: more than a thousand are
+    /// taken from the iterator and sent in parts, all in one transaction, so that memory holds a part
+    /// of them and the answers. On SQLite nobody else can write until that ends.
+    ///
+    /// Fails with [`StoreError::Invalid`] for a job that cannot be enqueued, which it names by its
+    /// place. After [`StoreError::Unavailable`] all or none may be there.
+    pub async fn enqueue_many<I>(&self, jobs: I) -> Result<Vec<Enqueued>>
+    where
+        I: IntoIterator<Item = NewJob>,
+        I::IntoIter: Send,
+    {
+        let mut source = Source { jobs: jobs.into_iter(), client: self, taken: 0 };
+        let first = source.part(SMALL)?;
+        if first.is_empty() {
+            return Ok(Vec::new());
+        }
+        let second = source.part(PART_JOBS)?;
+        if second.is_empty() {
+            return self.call(|store| async move { store.enqueue(&first, Repeat::No).await }).await;
+        }
+        // One on its way, one under way: reading goes on meanwhile.
+        let (send, parts) = mpsc::channel(1);
+        let store = Arc::clone(self.store());
+        let engine: &Engine = self.engine();
+        let added = engine.spawn(async move { store.enqueue_parts(parts).await });
+        for part in [Ok(first), Ok(second)].into_iter().chain(source) {
+            let part = match part {
+                Ok(jobs) => Part::Jobs(jobs),
+                Err(error) => Part::Abort(error),
+            };
+            // If nobody takes it the call has failed, and says so below.
+            if send.send(part).await.is_err() {
+                break;
+            }
+        }
+        let _ = send.send(Part::End).await;
+        match added.await {
+            Ok(answer) => answer,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+}
+
+/// The jobs of a call, in parts.
+struct Source<'a, I> {
+    jobs: I,
+    client: &'a Client,
+    taken: usize,
+}
+
+impl<I: Iterator<Item = NewJob>> Source<'_, I> {
+    /// The next jobs, checked.
+    fn part(&mut self, most: usize) -> Result<Vec<NewJob>> {
+        let (mut part, mut bytes) = (Vec::new(), 0);
+        while part.len() < most && bytes < PART_BYTES {
+            let Some(job) = self.jobs.next() else { break };
+            let checked = job.check(&self.client.0.limits);
+            checked.map_err(|invalid| StoreError::Invalid(invalid.at(self.taken)))?;
+            self.taken += 1;
+            bytes += job.size_bytes();
+            part.push(job);
+        }
+        Ok(part)
+    }
+}
+
+impl<I: Iterator<Item = NewJob>> Iterator for Source<'_, I> {
+    type Item = Result<Vec<NewJob>>;
+
+    fn next(&mut self) -> Option<Result<Vec<NewJob>>> {
+        match self.part(PART_JOBS) {
+            Ok(part) => (!part.is_empty()).then_some(Ok(part)),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
