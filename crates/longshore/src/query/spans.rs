@@ -50,6 +50,7 @@ impl Spans {
         Spans::any_of(both)
     }
 
+    #[cfg(any(feature = "postgres", test))]
     pub(crate) fn is_all(&self) -> bool {
         self.0 == [(i64::MIN, i64::MAX)]
     }

@@ -140,6 +140,7 @@ impl Names {
     }
 }
 
+#[cfg(feature = "postgres")]
 const DAY: i64 = 86_400_000_000;
 
 impl Wanted {

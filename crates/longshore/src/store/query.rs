@@ -112,7 +112,7 @@ pub enum Relation {
 pub enum Effort {
     /// To 10,000, within milliseconds.
     Bounded,
-    /// To the end, however long it takes: half a second for each million rows, about.
+    /// To the end, however long it takes: one to three seconds for each million rows, about.
     Unbounded,
 }
 

@@ -1,5 +1,6 @@
 -- Looks at some rows of job: how many, how many pass, which, and the last one. The filter's sets are null
 -- where it says nothing; each comparison with a null is folded away, for it is planned with its values.
+-- Cheap tests stand first.
 -- A multirange stands in a subquery of its own, or its text would be read anew for each row.
 -- $1 0: down from $2, 1: up from $2, 2: the ids $4 · $3 rows to look at · $5 ids are wanted · $6 now
 -- $7 states · $8 not these ids · $9 nodes · $10 not these · kinds: $11 one of, $12 all these expressions fit, $13
@@ -14,6 +15,11 @@ from (
         and ($8::uuid[] is null or w.id <> all($8::uuid[]))
         and ($9::uuid[] is null or coalesce(w.node = any($9::uuid[]), false))
         and ($10::uuid[] is null or coalesce(w.node <> all($10::uuid[]), true))
+        and ($22::text is null or (select $22::text::int8multirange) @> w.priority::bigint)
+        and ($23::text is null or (select $23::text::int8multirange) @> w.attempt::bigint)
+        and ($24::text is null or (select $24::text::tstzmultirange) @> w.created_at)
+        and ($25::text is null or (select $25::text::tstzmultirange) @> coalesce(w.run_at, 'infinity'))
+        and ($26::text is null or (select $26::text::tstzmultirange) @> coalesce(w.dead_at, 'infinity'))
         and ($11::text[] is null or w.kind = any($11::text[]))
         and ($12::text[] is null or w.kind ~ all($12::text[]))
         and ($13::text[] is null or w.kind !~ all($13::text[]))
@@ -26,12 +32,7 @@ from (
         and ($20::text[] is null
             or coalesce(chr(31) || array_to_string(w.tags, chr(31)) || chr(31) ~ all($20::text[]), false))
         and ($21::text[] is null
-            or coalesce(chr(31) || array_to_string(w.tags, chr(31)) || chr(31) !~ all($21::text[]), true))
-        and ($22::text is null or (select $22::text::int8multirange) @> w.priority::bigint)
-        and ($23::text is null or (select $23::text::int8multirange) @> w.attempt::bigint)
-        and ($24::text is null or (select $24::text::tstzmultirange) @> w.created_at)
-        and ($25::text is null or (select $25::text::tstzmultirange) @> coalesce(w.run_at, 'infinity'))
-        and ($26::text is null or (select $26::text::tstzmultirange) @> coalesce(w.dead_at, 'infinity')) as pass
+            or coalesce(chr(31) || array_to_string(w.tags, chr(31)) || chr(31) !~ all($21::text[]), true)) as pass
     from (
         select r.id, r.kind, r.queue, r.priority, r.run_at, r.created_at, r.tags, r.unique_key, r.dead_at,
             r.attempt, r.node,

@@ -11,6 +11,11 @@ from (
         and ($8::uuid[] is null or w.id <> all($8::uuid[]))
         and ($9::uuid[] is null or coalesce(w.node = any($9::uuid[]), false))
         and ($10::uuid[] is null or coalesce(w.node <> all($10::uuid[]), true))
+        and ($22::text is null or (select $22::text::int8multirange) @> w.priority::bigint)
+        and ($23::text is null or (select $23::text::int8multirange) @> w.attempt::bigint)
+        and ($24::text is null or (select $24::text::tstzmultirange) @> w.created_at)
+        and ($25::text is null or (select $25::text::tstzmultirange) @> coalesce(w.run_at, 'infinity'))
+        and ($26::text is null or (select $26::text::tstzmultirange) @> w.finished_at)
         and ($11::text[] is null or w.kind = any($11::text[]))
         and ($12::text[] is null or w.kind ~ all($12::text[]))
         and ($13::text[] is null or w.kind !~ all($13::text[]))
@@ -23,12 +28,7 @@ from (
         and ($20::text[] is null
             or coalesce(chr(31) || array_to_string(w.tags, chr(31)) || chr(31) ~ all($20::text[]), false))
         and ($21::text[] is null
-            or coalesce(chr(31) || array_to_string(w.tags, chr(31)) || chr(31) !~ all($21::text[]), true))
-        and ($22::text is null or (select $22::text::int8multirange) @> w.priority::bigint)
-        and ($23::text is null or (select $23::text::int8multirange) @> w.attempt::bigint)
-        and ($24::text is null or (select $24::text::tstzmultirange) @> w.created_at)
-        and ($25::text is null or (select $25::text::tstzmultirange) @> coalesce(w.run_at, 'infinity'))
-        and ($26::text is null or (select $26::text::tstzmultirange) @> w.finished_at) as pass
+            or coalesce(chr(31) || array_to_string(w.tags, chr(31)) || chr(31) !~ all($21::text[]), true)) as pass
     from (
         (select h.id, h.kind, h.queue, h.priority, h.run_at, h.created_at, h.tags, h.unique_key,
             h.attempt, h.node, h.finished_at, h.state
