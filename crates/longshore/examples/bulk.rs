@@ -25,7 +25,8 @@ async fn main() -> Result<()> {
 }
 
 /// So that a payload has some 100 bytes.
-const PAD: &str = "eighty bytes of a payload as applications have it, ids and names and a line of text";
+const PAD: &str =
+    "eighty bytes of a payload as applications have it, ids and names and a line of text";
 
 fn peak_mib() -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;

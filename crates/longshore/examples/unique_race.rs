@@ -84,13 +84,21 @@ async fn race(
             let mut conn = pool.acquire().await?;
             let mut tx = conn.begin().await?;
             let answer = enqueue(&client, &mut tx, key).await?;
-            if rolls_back { tx.rollback().await? } else { tx.commit().await? }
+            if rolls_back {
+                tx.rollback().await?
+            } else {
+                tx.commit().await?
+            }
             Ok((answer, !rolls_back))
         }
         Pool::Sqlite(pool) => {
             let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
             let answer = enqueue(&client, &mut tx, key).await?;
-            if rolls_back { tx.rollback().await? } else { tx.commit().await? }
+            if rolls_back {
+                tx.rollback().await?
+            } else {
+                tx.commit().await?
+            }
             Ok((answer, !rolls_back))
         }
     }

@@ -70,8 +70,10 @@ pub async fn a_job_in_a_part_is_the_job_it_would_be_alone(t: Harness) {
     t.enqueue(alone.clone()).await;
 
     let (one, other) = (t.get(alone.id()).await, t.get(among.id()).await);
-    let same =
-        |row: longshore::JobRow| format!("{:?}", longshore::JobRow { id: alone.id(), ..row });
+    let same = |mut row: longshore::JobRow| {
+        row.id = alone.id();
+        format!("{row:?}")
+    };
     assert_eq!(same(one), same(other));
     assert_eq!(t.get(big.id()).await.payload.len(), 5_002);
     assert_eq!(t.count("payload").await, 1);
@@ -102,11 +104,11 @@ pub async fn nothing_is_seen_before_the_end_and_nothing_stays_without_it(t: Harn
 }
 
 pub async fn a_part_with_known_ids_adds_the_others(t: Harness) {
+    let again = job().with_id(JobId::new());
+    t.ended(again.clone(), done()).await;
     let known = job();
     t.enqueue(known.clone()).await;
     let twice = job();
-    let again = job().with_id(JobId::new());
-    t.ended(again.clone(), done()).await;
     let mut first = jobs(200);
     first[3] = known.clone();
     first[5] = twice.clone();
@@ -138,7 +140,7 @@ pub async fn unique_jobs_in_parts_keep_their_places(t: Harness) {
     assert_eq!((answers[10].id, answers[10].duplicate), (winner, false));
     assert_eq!((answers[20].id, answers[20].duplicate), (holder, true));
     assert_eq!((answers[150].id, answers[150].duplicate), (winner, true));
-    assert_eq!(t.count("job").await, 1 + 298 - 1);
+    assert_eq!(t.count("job").await, 1 + 298);
 
     let mut last = jobs(150);
     last[40] = job().unique(Unique::key("held").on_conflict(OnConflict::Refuse));

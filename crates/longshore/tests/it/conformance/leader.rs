@@ -157,3 +157,27 @@ pub async fn concurrent_candidates_make_one_leader(t: Harness) {
         t.advance(SPAN + MILLI);
     }
 }
+
+pub async fn a_recall_after_the_rescue_keeps_no_lost_node(t: Harness) {
+    let lost = t.node().await;
+    t.advance(LEASE_FOR + SECOND);
+    t.rescue().await;
+    // It wakes up and asks for a claim whose reply it never got.
+    assert!(t.store.recall(lost.id, 7).await.unwrap().is_empty());
+    let leader = t.node().await;
+    let lead = t.lead(&leader, LEASE_FOR).await.expect("it leads");
+
+    t.advance(2 * HOUR);
+    t.store
+        .beat(&longshore::store::Beat { node: leader.id, lease_for: LEASE_FOR, over: vec![] })
+        .await
+        .unwrap();
+    let lead = t.lead(&leader, LEASE_FOR).await.unwrap_or(lead);
+    t.store.sweep(lead).await.unwrap();
+
+    let nodes = t.store.nodes().await.unwrap();
+    assert!(nodes.iter().all(|node| node.id != lost.id), "{nodes:?}");
+    if !t.is_sqlite() {
+        assert_eq!(t.count("claim").await, 0);
+    }
+}

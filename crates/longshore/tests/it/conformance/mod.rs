@@ -158,6 +158,7 @@ macro_rules! conformance {
                 partitions_under_an_old_term_are_refused,
                 a_sweep_forgets_nodes_that_were_lost_over_an_hour_ago,
                 a_sweep_finds_running_jobs_without_a_node,
+                a_recall_after_the_rescue_keeps_no_lost_node,
                 concurrent_candidates_make_one_leader,
             ];
             retention: [
