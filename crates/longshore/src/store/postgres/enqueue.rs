@@ -252,8 +252,7 @@ async fn lay_aside(
     how: How,
 ) -> Result<(), sqlx::Error> {
     let aside = batch.iter().filter(|job| {
-        job.payload.len() > MAX_INLINE_BYTES
-            && added.iter().any(|(id, ..)| *id == job.id.as_uuid())
+        job.payload.len() > MAX_INLINE_BYTES && added.iter().any(|(id, ..)| *id == job.id.as_uuid())
     });
     let (ids, payloads): (Vec<Uuid>, Vec<&str>) =
         aside.map(|job| (job.id.as_uuid(), &*job.payload)).unzip();
