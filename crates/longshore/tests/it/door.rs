@@ -131,7 +131,7 @@ fn every_option_is_kept() {
             let ours = d.get(d.enqueue(ours).await).await;
             assert_eq!(options(&row).replace("\"key\"", "\"another\""), options(&ours));
             assert_eq!((row.run_at, row.state), (ours.run_at, State::Scheduled));
-            let ours = same.no_timeout().retain(0 * SECOND);
+            let ours = same.with_id(JobId::new()).no_timeout().retain(0 * SECOND);
             let unique = longshore::Unique::key("another").within(HOUR);
             let ours = d.get(d.enqueue(ours.unique(unique)).await).await;
             assert_eq!(

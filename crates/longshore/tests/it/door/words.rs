@@ -103,7 +103,7 @@ fn each_limit_in_the_librarys_words() {
             "\"{\"".into(),
             r#"{"a":"\ud800"}"#.into(),
             format!("{{\"a\":{}}}", deep(128)),
-            format!("{{\"a\":\"{}\"}}", "x".repeat(65_528)),
+            format!("{{\"a\":\"{}\"}}", "x".repeat(65_529)),
         ];
         for meta in metas {
             pairs.push((format!("'k', 'null', meta => {}", quoted(&meta)), job().meta(meta)));

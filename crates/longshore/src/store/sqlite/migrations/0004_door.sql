@@ -17,8 +17,8 @@ SELECT
     payload, output, coalesce(errors, '[]') AS errors, coalesce(tags, '[]') AS tags, meta,
     CASE WHEN instr(unique_key, char(31)) > 0 THEN substr(unique_key, 1, instr(unique_key, char(31)) - 1)
         ELSE unique_key END AS unique_key,
-    lower(substr(hex(node), 1, 8) || '-' || substr(hex(node), 9, 4) || '-' || substr(hex(node), 13, 4)
-        || '-' || substr(hex(node), 17, 4) || '-' || substr(hex(node), 21)) AS node,
+    CASE WHEN node IS NOT NULL THEN lower(substr(hex(node), 1, 8) || '-' || substr(hex(node), 9, 4) || '-' || substr(hex(node), 13, 4)
+        || '-' || substr(hex(node), 17, 4) || '-' || substr(hex(node), 21)) END AS node,
     strftime('%Y-%m-%dT%H:%M:%S', (cancel_at - (cancel_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
         || printf('.%06dZ', (cancel_at % 1000000 + 1000000) % 1000000) AS cancel_at,
     cancel_by, cancel_why, id_bytes
