@@ -128,6 +128,10 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// nothing.
     async fn delete(&self, id: JobId) -> Result<()>;
 
+    /// Forgets some unique keys whose window is over; whether there may be more. A key that is over is in
+    /// nobody's way: this only gives its room back. Refused when the term is over.
+    async fn forget_keys(&self, lead: Lead) -> Result<bool>;
+
     /// A job, wherever it is; `None` if there is none with that id (any more).
     async fn get(&self, id: JobId) -> Result<Option<JobRow>>;
 

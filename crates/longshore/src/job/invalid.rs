@@ -37,7 +37,7 @@ pub enum Problem {
     #[error("is not a JSON object")]
     NotAnObject,
     /// A bad name.
-    #[error("`{}` {fault}", .name.escape_debug())]
+    #[error("`{}` {fault}", super::name::shown(.name))]
     Name {
         /// The name, cut if very long.
         name: String,

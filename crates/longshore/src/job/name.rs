@@ -51,6 +51,23 @@ pub fn check(name: &str) -> Result<(), NameFault> {
     Ok(())
 }
 
+/// A text as a message shows it: what cannot be seen in it is written out, by the rule for names. (The
+/// standard library's `escape_debug` goes by tables of its own, which SQL could not follow.)
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' => shown.push_str(r"\\"),
+            c if is_hidden(c) || (c != ' ' && c.is_whitespace()) => {
+                shown.extend(c.escape_unicode())
+            }
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// `longshore.is_hidden` says the same in SQL.
 fn is_hidden(c: char) -> bool {
     use GeneralCategory::*;
     // ASCII first: nearly every name is.
@@ -84,5 +101,29 @@ mod tests {
         assert_eq!(check("a\u{3000}"), Err(NameFault::WhiteSpace));
         assert_eq!(check("."), Err(NameFault::Dots));
         assert_eq!(check(".."), Err(NameFault::Dots));
+    }
+
+    #[test]
+    fn a_message_shows_what_hides() {
+        assert_eq!(shown("a 'b' \\ ä\u{301}"), "a 'b' \\\\ ä\u{301}");
+        assert_eq!(shown("\0\n\u{200b}\u{2028}"), r"\u{0}\u{a}\u{200b}\u{2028}");
+    }
+
+    /// A database cannot ask the library for a character's category, so a migration has them as a list.
+    #[test]
+    fn the_list_in_sql_is_the_librarys() {
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for c in (0..=0x10_ffff).filter_map(char::from_u32).filter(|c| is_hidden(*c)) {
+            match ranges.last_mut() {
+                Some((_, end)) if *end == c as u32 => *end += 1,
+                _ => ranges.push((c as u32, c as u32 + 1)),
+            }
+        }
+        let list: Vec<String> = ranges.iter().map(|(a, b)| format!("[{a},{b})")).collect();
+        let sql = include_str!("../store/postgres/migrations/0004_door.sql");
+        let (_, rest) = sql.split_once("code <@ '{").expect("the list");
+        let (found, _) = rest.split_once('}').expect("its end");
+        let found: String = found.split_whitespace().collect();
+        assert_eq!(found, list.join(","), "the list of longshore.is_hidden");
     }
 }

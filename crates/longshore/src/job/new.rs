@@ -333,7 +333,7 @@ mod tests {
         );
         assert_eq!(
             fault(job().queue("a\0")),
-            "queue `a\\0` has the character U+0000 at byte 1; control, format and unassigned characters are not allowed"
+            "queue `a\\u{0}` has the character U+0000 at byte 1; control, format and unassigned characters are not allowed"
         );
         assert!(
             fault(job().run_at(Timestamp::from_micros(i64::MAX)))

@@ -12,6 +12,7 @@ pub(crate) const PART_JOBS: usize = 5_000;
 pub(crate) const PART_BYTES: usize = 4 << 20;
 
 /// One part of a call.
+#[derive(Debug)]
 pub enum Part {
     /// More jobs.
     Jobs(Vec<NewJob>),

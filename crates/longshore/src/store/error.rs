@@ -40,7 +40,7 @@ pub enum StoreError {
         event: Event,
     },
     /// Another job holds the unique key, and the enqueue or retry refuses that; nothing was written.
-    #[error("{}unique key `{}` is held by job {holder}", place(*index), .key.escape_debug())]
+    #[error("{}unique key `{}` is held by job {holder}", place(*index), crate::job::name::shown(.key))]
     KeyHeld {
         /// The key, in the caller's words.
         key: String,
@@ -51,7 +51,7 @@ pub enum StoreError {
     },
     /// The unique key was used with another payload ([`crate::Unique::same_payload`]); nothing was
     /// written.
-    #[error("{}unique key `{}` was used with another payload, by job {holder}", place(*index), .key.escape_debug())]
+    #[error("{}unique key `{}` was used with another payload, by job {holder}", place(*index), crate::job::name::shown(.key))]
     KeyReused {
         /// The key, in the caller's words.
         key: String,

@@ -51,7 +51,7 @@ async fn step(store: &dyn Store, lead: Lead, gauges: &Gauges, patience: &mut Pat
             if pruned.days > 0 {
                 tracing::info!(days = pruned.days, "whole days of history are gone");
             }
-            if pruned.more {
+            if pruned.more || old_keys(store, lead).await {
                 return breath(began.elapsed());
             }
             let now = store.now().await.unwrap_or(pruned.next_at);
@@ -61,6 +61,11 @@ async fn step(store: &dyn Store, lead: Lead, gauges: &Gauges, patience: &mut Pat
         Err(StoreError::NotLeader) => SOONEST,
         Err(error) => patience.failed(&error).saturating_duration_since(Instant::now()),
     }
+}
+
+/// Forgets some unique keys; whether there may be more. A failure is no matter: it comes again.
+async fn old_keys(store: &dyn Store, lead: Lead) -> bool {
+    within(CALL_LIMIT, "forget old unique keys", store.forget_keys(lead)).await.unwrap_or(false)
 }
 
 /// Between two steps: twice as long as one took, so that a prune that has much to do leaves most of the

@@ -61,7 +61,7 @@ impl WorkerConfig {
             let fine = (1..=MAX_SLOTS).contains(slots);
             must(fine, format!("queue `{queue}` has {slots} slots; it may have 1 to {MAX_SLOTS}"));
             if let Err(fault) = crate::job::name::check(queue) {
-                must(false, format!("queue `{}` {fault}", queue.escape_debug()));
+                must(false, format!("queue `{}` {fault}", crate::job::name::shown(queue)));
             }
         }
         let (lease, beat, margin) = (self.lease_for, self.heartbeat_every, self.stop_margin);

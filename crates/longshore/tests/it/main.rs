@@ -8,6 +8,9 @@ mod cases;
 #[cfg(feature = "postgres")]
 mod days;
 mod docs;
+#[cfg(feature = "postgres")]
+mod door;
+mod jobs_view;
 mod migrations;
 mod plans;
 #[cfg(feature = "postgres")]

@@ -198,6 +198,10 @@ impl Store for PostgresStore {
         self.remove(id).await
     }
 
+    async fn forget_keys(&self, lead: Lead) -> Result<bool> {
+        self.forget_old_keys(lead).await
+    }
+
     async fn get(&self, id: JobId) -> Result<Option<JobRow>> {
         self.find(id).await
     }

@@ -8,13 +8,16 @@ use uuid::Uuid;
 use crate::job::unique::{Hold, callers, scope};
 use crate::job::{JobId, NewJob, OnConflict, Unique};
 use crate::store::keys::HeldKey;
-use crate::store::{Edit, Enqueued, Repeat, StoreError};
+use crate::store::{Edit, Enqueued, Lead, Repeat, StoreError};
 use crate::time::Timestamp;
 
+use super::PostgresStore;
 use super::edit::edit_waiting;
 use super::enqueue::{Added, Call, How, add_all, add_batch, due_of};
-use super::error::Fault;
+use super::error::{Fault, Tries};
+use super::session::within;
 
+const FORGET: &str = include_str!("forget_keys.sql");
 const HOLDERS: &str = include_str!("unique_holders.sql");
 const KNOWN: &str = include_str!("unique_known.sql");
 const LOCK: &str = include_str!("unique_lock.sql");
@@ -24,8 +27,30 @@ const TAKE: &str = include_str!("unique_take.sql");
 
 /// A call that was overtaken by another with the same keys starts again this often.
 pub(super) const MAX_OVERTAKEN: u32 = 50;
+/// Old keys that go in one statement: some milliseconds.
+const MOST_FORGOTTEN: i64 = 1_000;
 /// The most keys of one statement.
 const MAX_KEYS: usize = 500;
+
+impl PostgresStore {
+    pub(super) async fn forget_old_keys(&self, lead: Lead) -> Result<bool, StoreError> {
+        let mut tries = Tries::repeatable("forget old unique keys");
+        loop {
+            match within(self.patience(), self.try_forget_keys(lead)).await {
+                Ok(more) => return Ok(more),
+                Err(fault) => tries.after(self, fault).await?,
+            }
+        }
+    }
+
+    async fn try_forget_keys(&self, lead: Lead) -> Result<bool, Fault> {
+        let mut session = self.lead_session(&self.pools.chores, lead).await?;
+        let query = session.query(FORGET).bind(MOST_FORGOTTEN).bind(self.clock.fixed());
+        let gone: i64 = query.fetch_one(session.conn()).await?.try_get(0)?;
+        session.done().await?;
+        Ok(gone == MOST_FORGOTTEN)
+    }
+}
 
 /// The jobs of one call that have a key, in rounds: one statement cannot take a key twice, so of
 /// jobs that share one each goes in a round of its own.

@@ -114,6 +114,10 @@ impl Store for SqliteStore {
         self.remove(id).await
     }
 
+    async fn forget_keys(&self, lead: Lead) -> Result<bool> {
+        self.forget_old_keys(lead).await
+    }
+
     async fn get(&self, id: JobId) -> Result<Option<JobRow>> {
         self.one(id).await
     }

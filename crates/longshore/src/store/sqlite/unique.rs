@@ -5,6 +5,7 @@
 use sqlx::{Row, SqliteConnection};
 use uuid::Uuid;
 
+use super::SqliteStore;
 use super::edit::change_waiting;
 use super::enqueue::{DOING, due};
 use super::error::failed;
@@ -12,8 +13,28 @@ use super::sql::UNIQUE;
 use crate::job::unique::{callers, scope, until};
 use crate::job::{JobId, NewJob, OnConflict, Unique};
 use crate::store::keys::HeldKey;
-use crate::store::{Edit, Enqueued, Result, StoreError};
+use crate::store::{Edit, Enqueued, Lead, Result, StoreError};
 use crate::time::Timestamp;
+
+/// Keys that go in one transaction.
+const MOST: i64 = 500;
+
+impl SqliteStore {
+    pub(super) async fn forget_old_keys(&self, lead: Lead) -> Result<bool> {
+        let doing = "forget old unique keys";
+        let now = self.clock.now();
+        let mut tx = self.begin(doing).await?;
+        self.must_lead(&mut tx, lead, now).await?;
+        let gone = sqlx::query(UNIQUE.step("forget"))
+            .bind(now.as_micros())
+            .bind(MOST)
+            .execute(&mut *tx)
+            .await
+            .map_err(failed(doing))?;
+        tx.commit().await.map_err(failed(doing))?;
+        Ok(gone.rows_affected() == MOST as u64)
+    }
+}
 
 /// What came of asking for a key.
 pub(super) enum Settled {

@@ -30,3 +30,9 @@ WHERE job_id = $1 AND (scope, key) IN (
     SELECT 'kind:' || kind, unique_key FROM longshore_job WHERE id = $1
     UNION ALL
     SELECT 'kind:' || kind, unique_key FROM longshore_history WHERE id = $1);
+
+-- step: forget
+-- Keys whose window is over. $1 now · $2 most
+DELETE FROM longshore_unique_key WHERE (scope, key) IN (
+    SELECT scope, key FROM longshore_unique_key
+    WHERE until < 9223372036854775807 AND until <= $1 ORDER BY until LIMIT $2);

@@ -85,8 +85,8 @@ pub async fn nothing_is_seen_before_the_end_and_nothing_stays_without_it(t: Harn
     for abort in [false, true] {
         let (send, call) = t.parts();
         let part = [jobs(300), vec![large("y"), job().unique(Unique::key("k"))]].concat();
-        send.send(Part::Jobs(part)).await.ok().expect("it is taken");
-        send.send(Part::Jobs(jobs(300))).await.ok().expect("it is taken");
+        send.send(Part::Jobs(part)).await.expect("it is taken");
+        send.send(Part::Jobs(jobs(300))).await.expect("it is taken");
         assert_eq!(t.count("job").await, 0);
         if abort {
             let _ = send.send(Part::Abort(StoreError::KeyBusy)).await;

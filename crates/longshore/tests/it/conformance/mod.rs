@@ -118,6 +118,7 @@ macro_rules! conformance {
                 a_retry_is_refused_while_another_job_holds_its_key,
                 a_retry_after_its_window_is_in_nobodys_way,
                 a_key_whose_job_was_deleted_by_hand_is_free,
+                keys_of_windows_that_are_over_are_forgotten,
             ];
             rescue: [
                 jobs_of_a_node_whose_lease_ran_out_are_queued_again,

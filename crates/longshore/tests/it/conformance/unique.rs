@@ -455,3 +455,25 @@ pub async fn a_key_whose_job_was_deleted_by_hand_is_free(t: Harness) {
     t.finish(&t.claim_one().await, done()).await;
     assert_eq!(t.count("unique_key").await, 0);
 }
+
+pub async fn keys_of_windows_that_are_over_are_forgotten(t: Harness) {
+    let node = t.node().await;
+    let lead = t.lead(&node, LEASE_FOR).await.expect("it leads");
+    for (key, unique) in [
+        ("window", Unique::key("w").within(HOUR)),
+        ("good", Unique::key("g").for_good()),
+        ("active", Unique::key("a")),
+    ] {
+        let run_in = if key == "active" { HOUR } else { Duration::ZERO };
+        t.enqueue(job().unique(unique).run_in(run_in)).await;
+    }
+    t.store.forget_keys(lead).await.unwrap();
+    assert_eq!(t.count("unique_key").await, 3);
+
+    t.advance(3 * HOUR);
+    let refused = t.store.forget_keys(lead).await;
+    assert!(matches!(refused, Err(StoreError::NotLeader)), "{refused:?}");
+    let lead = t.lead(&node, LEASE_FOR).await.expect("it leads again");
+    assert!(!t.store.forget_keys(lead).await.unwrap());
+    assert_eq!(t.count("unique_key").await, 2);
+}
