@@ -5,6 +5,7 @@ mod rules;
 mod words;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use longshore::{JobId, JobRow, NewJob, State};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
@@ -131,7 +132,7 @@ fn every_option_is_kept() {
             let ours = d.get(d.enqueue(ours).await).await;
             assert_eq!(options(&row).replace("\"key\"", "\"another\""), options(&ours));
             assert_eq!((row.run_at, row.state), (ours.run_at, State::Scheduled));
-            let ours = same.with_id(JobId::new()).no_timeout().retain(std::time::Duration::ZERO);
+            let ours = same.with_id(JobId::new()).no_timeout().retain(Duration::ZERO);
             let unique = longshore::Unique::key("another").within(HOUR);
             let ours = d.get(d.enqueue(ours.unique(unique)).await).await;
             assert_eq!(
@@ -191,7 +192,7 @@ fn an_idle_worker_hears_of_it() {
         // Now, in the past, and one of a transaction that stays open for a while.
         for arguments in ["'k', '1'", "'k', '1', run_at => now() - interval '1 hour'"] {
             let id = d.added(arguments).await;
-            let from = std::time::Instant::now();
+            let from = Instant::now();
             d.comes_to(id, State::Succeeded).await;
             assert!(from.elapsed() < SECOND, "{arguments}: {:?}", from.elapsed());
             tokio::time::sleep(60 * MILLI).await;

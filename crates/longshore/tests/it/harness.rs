@@ -330,6 +330,16 @@ impl CallersTx {
         }
     }
 
+    /// A statement of the application's own.
+    pub async fn execute(&mut self, sql: &'static str) {
+        match self {
+            CallersTx::Sqlite(conn) => sqlx::raw_sql(sql).execute(&mut **conn).await.map(|_| ()),
+            #[cfg(feature = "postgres")]
+            CallersTx::Postgres(conn) => sqlx::raw_sql(sql).execute(&mut **conn).await.map(|_| ()),
+        }
+        .expect("a statement");
+    }
+
     pub async fn commit(self) {
         self.end("COMMIT").await;
     }

@@ -79,6 +79,63 @@ fn an_empty_database_says_what_to_do() {
     });
 }
 
+/// FC-029, FC-030: from the schema of the first release, with jobs in it, while others work on it and
+/// somebody reads for long.
+#[cfg(feature = "postgres")]
+#[test]
+fn a_migration_behind_a_long_reader_holds_up_nobody() {
+    run(Flavour::Postgres, |t: Harness| async move {
+        first_schema(&t).await;
+        let insert = |count: u32| {
+            format!(
+                "insert into longshore.job (id, kind, queue, priority, run_at, created_at, max_attempts, payload)
+                 select gen_random_uuid(), 'k', 'default', 5, now(), now(), 10, '{{}}'::json
+                 from generate_series(1, {count})"
+            )
+        };
+        t.execute(insert(20_000)).await;
+        let mut reader = t.transaction().await;
+        reader.execute("select count(*) from longshore.job").await;
+        let migration = {
+            let store = t.store.clone();
+            tokio::spawn(async move { store.migrate().await })
+        };
+
+        // What an older program goes on doing. Behind a lock that a migration waits for without end it
+        // would wait as long as the reader reads, and fail here.
+        for _ in 0..40 {
+            t.execute(format!("set lock_timeout = '1500ms'; {}", insert(5))).await;
+            tokio::time::sleep(50 * MILLI).await;
+        }
+        assert!(!migration.is_finished(), "the reader is in its way");
+        reader.commit().await;
+        let applied = migration.await.unwrap().expect("it comes through");
+
+        let steps = longshore::store::migrations(&t.database.url()).expect("the steps");
+        assert_eq!(applied, (2..=steps.len() as u32).collect::<Vec<_>>());
+        t.execute(insert(5)).await;
+        assert_eq!(t.count("job").await, 20_205);
+        assert_eq!(t.claim(10).await.len(), 10);
+    });
+}
+
+/// Drops all, and makes what the first release made.
+#[cfg(feature = "postgres")]
+async fn first_schema(t: &Harness) {
+    let begin = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/postgres/migrate_begin.sql");
+    let begin = std::fs::read_to_string(begin).expect("how a schema begins");
+    let steps = longshore::store::migrations(&t.database.url()).expect("the steps");
+    let first = &steps[0];
+    t.execute("drop schema longshore cascade".into()).await;
+    t.execute(begin).await;
+    t.execute(first.sql.to_owned()).await;
+    let (name, checksum) = (first.name, first.checksum());
+    t.execute(format!(
+        "insert into longshore.migration (version, name, checksum) values (1, '{name}', '{checksum}')"
+    ))
+    .await;
+}
+
 #[cfg(feature = "postgres")]
 const FLAVOURS: [Flavour; 3] = [Flavour::Sqlite, Flavour::Postgres, Flavour::Pooled];
 #[cfg(not(feature = "postgres"))]

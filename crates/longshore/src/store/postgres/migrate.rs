@@ -1,12 +1,14 @@
 //! Brings the schema up to date.
 
+use std::time::{Duration, Instant};
+
 use sqlx::{Executor, Row};
 
 use crate::store::migration::Migration;
 use crate::store::{Result, StoreError};
 
 use super::PostgresStore;
-use super::error::{Fault, Tries};
+use super::error::{Fault, Tries, sqlstate};
 use super::session::Session;
 
 pub(crate) const MIGRATIONS: &[Migration] = &[
@@ -21,11 +23,19 @@ const FOUND: &str = include_str!("migrate_found.sql");
 const BEGIN: &str = include_str!("migrate_begin.sql");
 const APPLIED: &str = include_str!("migrate_applied.sql");
 const NOTE: &str = include_str!("migrate_note.sql");
+const WAIT_FOR: &str = include_str!("wait_for.sql");
 
 /// The version this program needs.
 pub(super) fn needed() -> u32 {
     MIGRATIONS.last().map_or(0, |last| last.version)
 }
+
+/// A step waits no longer than this for a table's lock: meanwhile everybody else waits behind it.
+const LOCK_WAIT: Duration = Duration::from_millis(500);
+/// Between two tries for that lock others get their turn.
+const LOCK_PAUSE: Duration = Duration::from_secs(1);
+/// So long somebody may hold it, a report or a backup.
+const LOCK_PATIENCE: Duration = Duration::from_secs(600);
 
 impl PostgresStore {
     /// Applies what is missing, one transaction each. Whoever comes second waits for the lock and
@@ -33,10 +43,17 @@ impl PostgresStore {
     pub(super) async fn migrate_all(&self) -> Result<Vec<u32>> {
         let mut applied = Vec::new();
         let mut tries = Tries::of("migrate the schema");
+        let give_up = Instant::now() + LOCK_PATIENCE;
         loop {
             match self.migrate_next().await {
                 Ok(Some(version)) => applied.push(version),
                 Ok(None) => return Ok(applied),
+                Err(Fault::Db(error))
+                    if sqlstate(&error).as_deref() == Some("55P03") && Instant::now() < give_up =>
+                {
+                    tracing::info!("a migration waits for somebody who uses a table it changes");
+                    tokio::time::sleep(LOCK_PAUSE.mul_f64(0.5 + fastrand::f64())).await;
+                }
                 Err(fault) => tries.after(self, fault).await?,
             }
         }
@@ -68,6 +85,8 @@ impl PostgresStore {
             session.undo().await?;
             return Ok(None);
         };
+        let wait_ms = super::millis(LOCK_WAIT).to_string();
+        session.query(WAIT_FOR).bind(wait_ms).execute(session.conn()).await?;
         sqlx::raw_sql(next.sql).execute(session.conn()).await?;
         let note = session.query(NOTE).bind(next.version as i32).bind(next.name);
         note.bind(next.checksum()).execute(session.conn()).await?;

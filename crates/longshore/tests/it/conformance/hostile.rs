@@ -243,9 +243,12 @@ impl Harness {
             return;
         }
         let steps = longshore::store::migrations("sqlite:").expect("the schema's steps");
-        for made in steps.iter().flat_map(|step| step.sql.split("CREATE TABLE ").skip(1)) {
-            let table = made.split([' ', '(']).next().expect("a name");
-            self.execute(format!("DROP TABLE IF EXISTS {table}")).await;
+        for what in ["VIEW", "TABLE"] {
+            let create = format!("CREATE {what} ");
+            for made in steps.iter().flat_map(|step| step.sql.split(&create).skip(1)) {
+                let name = made.split([' ', '(', '\n']).next().expect("a name");
+                self.execute(format!("DROP {what} IF EXISTS {name}")).await;
+            }
         }
         self.execute("DROP TABLE IF EXISTS longshore_migration".into()).await;
     }

@@ -1,8 +1,10 @@
 //! Both doors given the same: the same verdict, in the same words.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use longshore::{Client, NewJob, Timestamp, Unique};
+use sqlx::Connection;
 
 use super::{Refused, call, quoted, server};
 use crate::harness::*;
@@ -63,7 +65,7 @@ fn each_limit_in_the_librarys_words() {
             ("retain => '36600 days 1 ms'", job().retain(36_600 * 24 * HOUR + MILLI)),
             (
                 "unique_key => 'x', unique_within => '0'",
-                job().unique(Unique::key("x").within(std::time::Duration::ZERO)),
+                job().unique(Unique::key("x").within(Duration::ZERO)),
             ),
             (
                 "run_at => '0001-12-31 23:59:59.999999+00 BC'::timestamptz - interval '1 year'",
@@ -298,7 +300,7 @@ fn at_random_both_doors_say_the_same() {
         }
         assert!(taken > 1_000 && refused > 1_000, "{taken} taken, {refused} refused");
         client.close().await;
-        sqlx::Connection::close(conn).await.expect("the connection closes");
+        conn.close().await.expect("the connection closes");
     });
 }
 
@@ -328,6 +330,6 @@ fn every_stretch_of_hidden_characters_ends_where_the_librarys_does() {
                 "U+{code:04X}"
             );
         }
-        sqlx::Connection::close(conn).await.expect("the connection closes");
+        conn.close().await.expect("the connection closes");
     });
 }
