@@ -2,6 +2,8 @@
 //! address, how many clients and how many rounds; prints what came of it, a figure a line.
 //! `scripts/show/11-unique-race` holds them against their bars.
 
+use std::time::Duration;
+
 use longshore::store::{Enqueued, Tx};
 use longshore::{Client, JobId, NewJob, Unique};
 use sqlx::{Acquire, PgPool, SqlitePool};
@@ -63,9 +65,9 @@ async fn main() -> Result<()> {
 async fn open(url: &str, clients: u32) -> Result<Pool> {
     use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
     if let Some(path) = url.strip_prefix("sqlite:") {
-        let patient = std::time::Duration::from_secs(60);
-        let options = SqliteConnectOptions::new().filename(path).busy_timeout(patient);
-        let pool = SqlitePoolOptions::new().max_connections(clients).acquire_timeout(patient);
+        // Waiting is ours: SQLite's own sleeps longer and longer, and lets newcomers pass.
+        let options = SqliteConnectOptions::new().filename(path).busy_timeout(Duration::ZERO);
+        let pool = SqlitePoolOptions::new().max_connections(clients);
         return Ok(Pool::Sqlite(pool.connect_with(options).await?));
     }
     let pool = sqlx::postgres::PgPoolOptions::new().max_connections(clients);
@@ -92,7 +94,14 @@ async fn race(
             Ok((answer, !rolls_back))
         }
         Pool::Sqlite(pool) => {
-            let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
+            let mut tx = loop {
+                match pool.begin_with("BEGIN IMMEDIATE").await {
+                    Err(sqlx::Error::Database(_)) => {
+                        tokio::time::sleep(Duration::from_micros(500)).await;
+                    }
+                    begun => break begun?,
+                }
+            };
             let answer = enqueue(&client, &mut tx, key).await?;
             if rolls_back {
                 tx.rollback().await?

@@ -176,7 +176,10 @@ fn a_wrong_line_is_named_and_the_rest_can_go_on(place: Place) {
     let good = "{\"payload\": 1}\n".repeat(5_000);
     for (wrong, says) in [
         ("{\"priority\": 12}", "line 5001: priority is 12; it may be 0 to 9"),
-        ("{\"kind\": \"a\\u0000\"}", "line 5001: kind `a\\u{0}` has the character U+0000 at byte 1"),
+        (
+            "{\"kind\": \"a\\u0000\"}",
+            "line 5001: kind `a\\u{0}` has the character U+0000 at byte 1",
+        ),
         ("{\"quue\": \"q\"}", "line 5001: unknown field `quue`"),
         ("{", "line 5001: EOF"),
         ("{\"timeout\": \"5\"}", "line 5001: `5` is no span of time"),
