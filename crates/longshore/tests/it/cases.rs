@@ -90,7 +90,7 @@ const CASES: &[Row] = &[
     ("FC-071", "pruning keeps up", &[Test("a_step_is_small"), Test("rows_that_come_where_others_went_are_found"), Test("it_says_how_far_behind_it_is_and_when_to_come_again"), Test("a_long_reader_holds_up_no_finish")]),
     ("FC-072", "many writers on one file", &[Test("two_processes_share_a_file"), Test("a_writer_that_is_in_the_way_is_waited_for"), Test("a_commit_of_another_process_starts_a_job_at_once")]),
     ("FC-073", "the side file shrinks again", &[Waits("retention")]),
-    ("FC-074", "a full disk", &[Waits("SQLite faults")]),
+    ("FC-074", "a full disk", &[Test("a_full_disk_refuses_whole_calls_and_they_work_later"), Test("a_store_opened_on_a_read_only_disk_writes_when_it_may"), Test("a_worker_keeps_its_results_while_the_disk_is_full"), Waits("HTTP")]),
     ("FC-075", "a file on a network mount", &[Waits("doctor")]),
     ("FC-076", "hostile JSON", &[Test("payloads_are_kept_byte_for_byte"), Test("at_random_both_doors_say_the_same"), Waits("HTTP")]),
     ("FC-077", "hostile outputs", &[Test("an_output_that_cannot_be_kept_leaves_a_marker"), Test("an_output_is_kept_byte_for_byte"), Test("an_output_that_cannot_be_kept_is_told_apart")]),

@@ -367,8 +367,8 @@ impl CallersTx {
 #[derive(Clone)]
 pub struct Node {
     pub id: NodeId,
-    store: Arc<dyn Store>,
-    last_no: Arc<AtomicI64>,
+    pub store: Arc<dyn Store>,
+    pub last_no: Arc<AtomicI64>,
 }
 
 /// A run that a node holds.

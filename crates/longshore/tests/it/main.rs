@@ -16,6 +16,8 @@ mod plans;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;
+#[cfg(target_os = "linux")]
+mod sqlite_faults;
 mod tidy;
 #[cfg(feature = "postgres")]
 mod walk;

@@ -9,7 +9,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{Sqlite, SqlitePool, Transaction};
 
 use super::SqliteStore;
-use super::error::{failed, is_busy};
+use super::error::{failed, is_busy, is_read_only};
 use crate::store::{Durability, Result, StoreError, StoreOptions, WakeHub};
 
 const OPENING: &str = "open the database";
@@ -79,8 +79,32 @@ impl SqliteStore {
                 Err(error) if is_busy(&error) && Instant::now() < give_up => {
                     pause().await;
                 }
-                Err(error) => return Err(failed(doing)(error)),
+                // A full disk rolled SQLite's transaction back; the driver believes it to be open, for good.
+                Err(sqlx::Error::InvalidSavePointStatement) if Instant::now() < give_up => {
+                    self.reopen().await;
+                }
+                Err(error) => {
+                    if is_read_only(&error) {
+                        self.reopen().await;
+                    }
+                    return Err(failed(doing)(error));
+                }
             }
+        }
+    }
+
+    /// Closes the writer's connection and every reader's that is idle; the next calls open others. A
+    /// file that was opened on a read-only disk stays read-only for the process until the last of its
+    /// connections is closed.
+    pub(super) async fn reopen(&self) {
+        if self.file.is_none() {
+            return;
+        }
+        if let Ok(conn) = self.writer.acquire().await {
+            let _ = conn.close().await;
+        }
+        while let Some(conn) = self.readers.try_acquire() {
+            let _ = conn.close().await;
         }
     }
 
@@ -98,7 +122,8 @@ pub(super) async fn pause() {
 fn pool(size: u32, options: &StoreOptions) -> SqlitePoolOptions {
     SqlitePoolOptions::new()
         .max_connections(size)
-        .min_connections(1)
+        // Or the pool opens one by itself while `reopen` closes them.
+        .min_connections(0)
         .acquire_timeout(options.busy_for)
         .idle_timeout(None)
         .max_lifetime(None)

@@ -21,6 +21,11 @@ pub(super) fn is_busy(error: &sqlx::Error) -> bool {
     matches!(code(error), Some(BUSY | LOCKED))
 }
 
+/// The file, or the disk it lies on, takes no writes.
+pub(super) fn is_read_only(error: &sqlx::Error) -> bool {
+    code(error) == Some(READ_ONLY)
+}
+
 /// Says what was being done when `error` came.
 pub(super) fn failed(doing: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
     move |error| {

@@ -11,7 +11,7 @@ use sqlx::{Sqlite, SqliteConnection};
 
 use super::SqliteStore;
 use super::connect::pause;
-use super::error::{failed, is_busy};
+use super::error::{failed, is_busy, is_read_only};
 use crate::store::{Durability, Result};
 
 /// The writer's connection, inside a transaction whose commit does not wait for the disk. Dropped
@@ -37,7 +37,13 @@ impl SqliteStore {
             match run(&mut relaxed.conn, "BEGIN IMMEDIATE").await {
                 Ok(()) => return Ok(relaxed),
                 Err(error) if is_busy(&error) && Instant::now() < give_up => pause().await,
-                Err(error) => return Err(failed(doing)(error)),
+                Err(error) => {
+                    drop(relaxed);
+                    if is_read_only(&error) {
+                        self.reopen().await;
+                    }
+                    return Err(failed(doing)(error));
+                }
             }
         }
     }
