@@ -82,6 +82,7 @@ impl SqliteStore {
                 // A full disk rolled SQLite's transaction back; the driver believes it to be open, for good.
                 Err(sqlx::Error::InvalidSavePointStatement) if Instant::now() < give_up => {
                     self.reopen().await;
+                    pause().await;
                 }
                 Err(error) => {
                     if is_read_only(&error) {
