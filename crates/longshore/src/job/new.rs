@@ -77,6 +77,17 @@ pub(crate) enum Due {
     At(Timestamp),
 }
 
+impl Due {
+    /// The time, where now is `now`; never beyond what both databases can say.
+    pub(crate) fn at(self, now: Timestamp) -> Timestamp {
+        match self {
+            Due::Now => now,
+            Due::In(delay) => now.plus(delay),
+            Due::At(at) => at.min(Timestamp::MAX),
+        }
+    }
+}
+
 impl NewJob {
     /// A job of this kind: payload `null`, queue `default`, priority 5, due at once, 10 attempts,
     /// one hour a run.

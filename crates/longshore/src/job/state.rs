@@ -72,6 +72,34 @@ pub enum Event {
     Delete,
 }
 
+impl Event {
+    /// Every event, those with a choice in both ways.
+    pub const ALL: [Event; 19] = {
+        use Event::*;
+        [
+            FallDue,
+            RunNow,
+            Claim,
+            AskCancel,
+            Succeed,
+            Snooze { first: true },
+            Snooze { first: false },
+            Fail { last: false },
+            Fail { last: true },
+            Rescue { last: false },
+            Rescue { last: true },
+            GiveBack,
+            Bury,
+            Cancel,
+            EndAfterCancel,
+            Supersede,
+            Retry,
+            Edit,
+            Delete,
+        ]
+    };
+}
+
 /// The state that `event` moves a job to; `None` where the event does not apply.
 #[rustfmt::skip]
 pub fn next(from: State, event: Event) -> Option<State> {
@@ -202,25 +230,7 @@ mod tests {
 
     #[test]
     fn ended_well_stays_ended() {
-        use Event::*;
-        for event in [
-            FallDue,
-            RunNow,
-            Claim,
-            AskCancel,
-            Succeed,
-            Snooze { first: true },
-            Fail { last: false },
-            Rescue { last: true },
-            GiveBack,
-            Bury,
-            Cancel,
-            EndAfterCancel,
-            Supersede,
-            Retry,
-            Edit,
-            Delete,
-        ] {
+        for event in Event::ALL {
             assert_eq!(next(State::Succeeded, event), None, "{event:?}");
         }
     }

@@ -122,6 +122,40 @@ impl StoreError {
         StoreError::Config(message.into())
     }
 
+    /// The error without its place in the call, and that place, counted from 0; for who has a better
+    /// name for it, such as the number of a line. `None` if the call had a single job, or no job is to
+    /// blame.
+    pub fn split_place(self) -> (StoreError, Option<usize>) {
+        match self {
+            StoreError::Invalid(Invalid { field, problem, index }) => {
+                (Invalid { field, problem, index: None }.into(), index)
+            }
+            StoreError::KeyHeld { key, holder, index } => {
+                (StoreError::KeyHeld { key, holder, index: None }, index)
+            }
+            StoreError::KeyReused { key, holder, index } => {
+                (StoreError::KeyReused { key, holder, index: None }, index)
+            }
+            other => (other, None),
+        }
+    }
+
+    /// The same refusal in a larger call: `place` says where a job of this one stands in that.
+    pub(crate) fn placed(self, place: impl Fn(usize) -> usize) -> StoreError {
+        let (error, index) = self.split_place();
+        let at = place(index.unwrap_or(0));
+        match error {
+            StoreError::Invalid(invalid) => invalid.at(at).into(),
+            StoreError::KeyHeld { key, holder, .. } => {
+                StoreError::KeyHeld { key, holder, index: Some(at) }
+            }
+            StoreError::KeyReused { key, holder, .. } => {
+                StoreError::KeyReused { key, holder, index: Some(at) }
+            }
+            other => other,
+        }
+    }
+
     /// The same error for another caller of the same batch; what caused it is kept as text.
     pub(crate) fn copy(&self) -> StoreError {
         match self {

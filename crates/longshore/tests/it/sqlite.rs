@@ -81,7 +81,7 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
         let t = Harness::fresh(Flavour::Sqlite).await.expect("SQLite");
         let mut conn = t.sqlite_conn().await;
         let code: String =
-            ["claim", "edit", "enqueue", "finish", "node", "prune", "read", "unique"]
+            ["claim", "edit", "enqueue", "finish", "node", "prune", "read", "retention", "unique"]
                 .map(|name| source(&format!("{name}.rs")))
                 .concat();
         for file in [

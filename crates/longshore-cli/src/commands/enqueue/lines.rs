@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Read};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use longshore::job::Invalid;
 use longshore::store::Enqueued;
 use longshore::{Backoff, Client, JobId, NewJob, StoreError, Timestamp};
 use serde::Deserialize;
@@ -102,10 +101,13 @@ async fn all(
     loop {
         let (mut jobs, mut numbers, mut bytes) = (Vec::new(), Vec::new(), 0);
         while jobs.len() < MAX_LINES && bytes < MAX_BYTES && lines.next()? {
-            if lines.number < args.from_line || lines.text()?.trim().is_empty() {
+            if lines.number < args.from_line {
                 continue;
             }
             let text = lines.text()?;
+            if text.trim().is_empty() {
+                continue;
+            }
             bytes += text.len();
             jobs.push(job(args, text).map_err(|failure| at(lines.number, failure))?);
             numbers.push(lines.number);
@@ -151,15 +153,7 @@ async fn add(client: &Client, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>, StoreE
 
 /// The error with the number of its line in place of its place in the call.
 fn of_its_line(error: StoreError, numbers: &[u64]) -> Failure {
-    let (error, index) = match error {
-        StoreError::Invalid(Invalid { field, problem, index }) => {
-            (Invalid { field, problem, index: None }.into(), index)
-        }
-        StoreError::KeyHeld { key, holder, index } => {
-            (StoreError::KeyHeld { key, holder, index: None }, index)
-        }
-        other => (other, None),
-    };
+    let (error, index) = error.split_place();
     let failure = Failure::from(error);
     // A call of a single line has no place in it.
     let index = index.or((numbers.len() == 1).then_some(0));

@@ -7,20 +7,19 @@ use sqlx::{Executor, PgConnection, Row};
 use uuid::Uuid;
 
 use crate::job::NewJob;
-use crate::job::new::{Due, MAX_INLINE_BYTES};
+use crate::job::new::MAX_INLINE_BYTES;
 use crate::store::bulk::left;
 use crate::store::{Enqueued, Part, Parts, Repeat, Result, Wake};
 use crate::time::Timestamp;
 
 use super::PostgresStore;
 use super::copy::Rows;
-use super::enqueue::{Call, DOING, How, add_all, place};
+use super::enqueue::{Call, DOING, How, add_all};
 use super::error::{Fault, sqlstate};
 use super::session::{Session, within};
 
 const COPY: &str = include_str!("copy.sql");
 const COPY_ASIDE: &str = include_str!("copy_aside.sql");
-const WAIT_FOR: &str = include_str!("wait_for.sql");
 
 /// Where a `COPY` of fewer jobs would not pay.
 const FEW: usize = 100;
@@ -41,8 +40,7 @@ impl PostgresStore {
 
     async fn try_add_parts(&self, mut parts: Parts) -> Result<(Vec<Enqueued>, Wake), Fault> {
         let mut session = Session::transaction(&self.pools.general, self.mode).await?;
-        let wait_ms = super::millis(self.options.busy_for).max(1).to_string();
-        session.query(WAIT_FOR).bind(wait_ms).execute(session.conn()).await?;
+        session.wait_for_rows(self.options.busy_for).await?;
         let how = How { named: self.named(), now: self.clock.fixed(), repeat: Repeat::No };
         let mut whole = Whole::default();
         loop {
@@ -62,13 +60,8 @@ impl PostgresStore {
             }
         }
         // Never repeated: a `COPY` knows no "on conflict", so a lost reply is the caller's to handle.
-        if let Err(fault) = whole.take_keys(session.conn(), how).await {
-            if matches!(fault, Fault::Known(_)) {
-                session.undo().await?;
-            }
-            return Err(fault);
-        }
-        session.done().await?;
+        let taken = whole.take_keys(session.conn(), how).await;
+        session.end(taken).await?;
         let wake = if whole.early { Wake::LookFromStart } else { Wake::Look };
         Ok((whole.answers, wake))
     }
@@ -142,7 +135,7 @@ impl Whole {
             Err(error) => return Err(error.into()),
         }
         conn.execute("RELEASE SAVEPOINT longshore_copy").await?;
-        self.early |= jobs.iter().any(|job| due_at(job.due, now) < now.minus(EARLY));
+        self.early |= jobs.iter().any(|job| job.due.at(now) < now.minus(EARLY));
         Ok(true)
     }
 
@@ -153,20 +146,15 @@ impl Whole {
         let (places, jobs): (Vec<usize>, Vec<NewJob>) =
             std::mem::take(&mut self.keyed).into_iter().unzip();
         let added = add_all(conn, &Call::of(&jobs), how).await;
-        let added = added.map_err(|fault| place(fault, &places))?;
+        let added = added.map_err(|fault| match fault {
+            Fault::Known(refused) => refused.placed(|at| places[at]).into(),
+            fault => fault,
+        })?;
         self.early |= added.early;
         for (at, answer) in places.into_iter().zip(added.answers(&jobs)) {
             self.answers[at] = answer;
         }
         Ok(())
-    }
-}
-
-fn due_at(due: Due, now: Timestamp) -> Timestamp {
-    match due {
-        Due::Now => now,
-        Due::In(span) => now.plus(span),
-        Due::At(at) => at.min(Timestamp::MAX),
     }
 }
 
@@ -192,7 +180,7 @@ async fn copy_jobs(
         rows.text(&job.kind);
         rows.text(&job.queue);
         rows.int2(job.priority.into());
-        rows.time(due_at(job.due, now));
+        rows.time(job.due.at(now));
         rows.time(now);
         rows.int4(i32::try_from(job.max_attempts).unwrap_or(i32::MAX));
         rows.maybe_text(job.backoff_json().as_deref());

@@ -130,20 +130,11 @@ impl PostgresStore {
         session.undo().await?;
         Err(StoreError::NotFound(id).into())
     }
-}
 
-impl PostgresStore {
     /// Commits a retry, if the job gets its unique key again.
     async fn with_its_key(&self, mut session: Session, id: JobId) -> Result<(), Fault> {
-        let now = self.clock.fixed();
-        match unique::retake(session.conn(), id, now).await {
-            Ok(()) => session.done().await,
-            Err(Fault::Known(refused)) => {
-                session.undo().await?;
-                Err(refused.into())
-            }
-            Err(fault) => Err(fault),
-        }
+        let taken = unique::retake(session.conn(), id, self.clock.fixed()).await;
+        session.end(taken).await
     }
 }
 

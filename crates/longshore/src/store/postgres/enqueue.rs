@@ -22,7 +22,6 @@ use super::unique;
 const ENQUEUE: &str = include_str!("enqueue.sql");
 const FORGET: &str = include_str!("forget.sql");
 const NOTIFY_IN: &str = include_str!("notify_in.sql");
-const WAIT_FOR: &str = include_str!("wait_for.sql");
 
 /// The most jobs of one statement.
 const MAX_ROWS: usize = 500;
@@ -134,18 +133,10 @@ impl PostgresStore {
             false => Session::transaction(pool, self.mode).await?,
         };
         if call.unique.is_some() {
-            let query = session.query(WAIT_FOR).bind(super::millis(key_wait).max(1).to_string());
-            query.execute(session.conn()).await?;
+            session.wait_for_rows(key_wait).await?;
         }
-        match add_all(session.conn(), call, how).await {
-            Ok(added) => session.done().await.map(|()| added),
-            Err(Fault::Db(error)) => Err(Fault::Db(error)),
-            // The connection is sound.
-            Err(refused) => {
-                session.undo().await?;
-                Err(refused)
-            }
-        }
+        let added = add_all(session.conn(), call, how).await;
+        session.end(added).await
     }
 
     pub(super) async fn add_in(&self, conn: Conn<'_>, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
@@ -260,20 +251,6 @@ async fn lay_aside(
         return Ok(());
     }
     how.query(ASIDE).bind(ids).bind(payloads).execute(conn).await.map(|_| ())
-}
-
-/// A refusal with its place in a larger call: `places` are those of the jobs that this one had.
-pub(super) fn place(fault: Fault, places: &[usize]) -> Fault {
-    let place = |index: Option<usize>| places.get(index.unwrap_or(0)).copied();
-    match fault {
-        Fault::Known(StoreError::KeyHeld { key, holder, index }) => {
-            StoreError::KeyHeld { key, holder, index: place(index) }.into()
-        }
-        Fault::Known(StoreError::KeyReused { key, holder, index }) => {
-            StoreError::KeyReused { key, holder, index: place(index) }.into()
-        }
-        fault => fault,
-    }
 }
 
 /// Cuts a call into statements; of jobs with one id only the first is sent.

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use sqlx::{Executor, Row};
 
-use crate::store::migration::Migration;
-use crate::store::{Result, StoreError};
+use crate::store::Result;
+use crate::store::migration::{Migration, pending};
 
 use super::PostgresStore;
 use super::error::{Fault, Tries, sqlstate};
@@ -23,7 +23,6 @@ const FOUND: &str = include_str!("migrate_found.sql");
 const BEGIN: &str = include_str!("migrate_begin.sql");
 const APPLIED: &str = include_str!("migrate_applied.sql");
 const NOTE: &str = include_str!("migrate_note.sql");
-const WAIT_FOR: &str = include_str!("wait_for.sql");
 
 /// The version this program needs.
 pub(super) fn needed() -> u32 {
@@ -67,26 +66,22 @@ impl PostgresStore {
             session.conn().execute(BEGIN).await?;
         }
         let rows = session.query(APPLIED).fetch_all(session.conn()).await?;
-        let mut at = 0;
-        for row in rows {
-            let version = row.try_get::<i32, _>(0)? as u32;
-            let known = MIGRATIONS.iter().find(|migration| migration.version == version);
-            let Some(known) = known else {
+        let applied: Result<Vec<(u32, String)>, sqlx::Error> = rows
+            .iter()
+            .map(|row| Ok((row.try_get::<i32, _>(0)? as u32, row.try_get(1)?)))
+            .collect();
+        let next = match pending(MIGRATIONS, &applied?) {
+            Ok(todo) => todo.first(),
+            Err(refused) => {
                 session.undo().await?;
-                return Err(StoreError::Schema { found: version, needed: needed() }.into());
-            };
-            if known.checksum() != row.try_get::<String, _>(1)? {
-                session.undo().await?;
-                return Err(StoreError::Checksum { version }.into());
+                return Err(refused.into());
             }
-            at = at.max(version);
-        }
-        let Some(next) = MIGRATIONS.iter().find(|migration| migration.version > at) else {
+        };
+        let Some(next) = next else {
             session.undo().await?;
             return Ok(None);
         };
-        let wait_ms = super::millis(LOCK_WAIT).to_string();
-        session.query(WAIT_FOR).bind(wait_ms).execute(session.conn()).await?;
+        session.wait_for_rows(LOCK_WAIT).await?;
         sqlx::raw_sql(next.sql).execute(session.conn()).await?;
         let note = session.query(NOTE).bind(next.version as i32).bind(next.name);
         note.bind(next.checksum()).execute(session.conn()).await?;

@@ -10,6 +10,8 @@ use sqlx::{Executor, PgConnection, PgPool, Postgres};
 use super::connect::Mode;
 use super::error::Fault;
 
+const WAIT_FOR: &str = include_str!("wait_for.sql");
+
 /// A connection for one call. Ended with [`Session::done`] or [`Session::undo`] it goes back to its
 /// pool; dropped before that (an error, a time-out) it is closed, so that no half-done transaction
 /// and no half-read answer is ever met by the next call.
@@ -64,6 +66,28 @@ impl Session {
             self.conn.execute("COMMIT").await?;
         }
         self.ended = true;
+        Ok(())
+    }
+
+    /// Commits what was done. After a refusal of ours, whose connection is sound, rolls back; after an
+    /// error of the database the connection is closed.
+    pub(super) async fn end<T>(self, done: Result<T, Fault>) -> Result<T, Fault> {
+        match done {
+            Ok(answer) => self.done().await.map(|()| answer),
+            Err(Fault::Known(refused)) => {
+                self.undo().await?;
+                Err(refused.into())
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// From here on, until the transaction ends, a row or table that somebody else has is waited for
+    /// so long at most.
+    pub(super) async fn wait_for_rows(&mut self, span: Duration) -> Result<(), Fault> {
+        let millis = span.as_millis().max(1).to_string();
+        let query = self.query(WAIT_FOR).bind(millis);
+        query.execute(self.conn()).await?;
         Ok(())
     }
 

@@ -3,7 +3,6 @@
 use sqlx::SqliteConnection;
 
 use super::SqliteStore;
-use super::enqueue::due_at;
 use super::error::failed;
 use super::finish::{asked, move_cancelled};
 use super::rows;
@@ -138,7 +137,7 @@ pub(super) async fn change_waiting(
 ) -> sqlx::Result<u32> {
     let version: i64 = sqlx::query_scalar(EDIT.step("change"))
         .bind(id.as_uuid())
-        .bind(edit.due.map(|due| due_at(due, now).as_micros()))
+        .bind(edit.due.map(|due| due.at(now).as_micros()))
         .bind(edit.priority)
         .bind(&edit.queue)
         .bind(edit.tags.as_ref().map(|tags| super::json_array(tags)))

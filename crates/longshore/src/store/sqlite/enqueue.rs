@@ -7,7 +7,7 @@ use super::error::failed;
 use super::sql::ENQUEUE;
 use super::unique::{self, Settled};
 use crate::job::NewJob;
-use crate::job::new::{Due, MAX_INLINE_BYTES};
+use crate::job::new::MAX_INLINE_BYTES;
 use crate::store::{Enqueued, Repeat, Result, Wake};
 use crate::time::Timestamp;
 
@@ -94,7 +94,7 @@ async fn add_many(
                 &job.kind,
                 &job.queue,
                 job.priority,
-                due(job, now).as_micros(),
+                job.due.at(now).as_micros(),
                 job.max_attempts,
                 job.backoff_json(),
                 job.timeout_ms(),
@@ -161,7 +161,7 @@ async fn insert(
         .bind(&job.kind)
         .bind(&job.queue)
         .bind(job.priority)
-        .bind(due(job, now).as_micros())
+        .bind(job.due.at(now).as_micros())
         .bind(now.as_micros())
         .bind(job.max_attempts)
         .bind(job.backoff_json())
@@ -178,19 +178,6 @@ async fn insert(
         lay_aside(conn, job).await?;
     }
     Ok(added)
-}
-
-/// When the job is due.
-pub(super) fn due(job: &NewJob, now: Timestamp) -> Timestamp {
-    due_at(job.due, now)
-}
-
-pub(super) fn due_at(due: Due, now: Timestamp) -> Timestamp {
-    match due {
-        Due::Now => now,
-        Due::In(delay) => now.plus(delay),
-        Due::At(at) => at,
-    }
 }
 
 fn is_aside(job: &NewJob) -> bool {

@@ -18,6 +18,7 @@ mod node;
 mod prune;
 mod read;
 mod relaxed;
+mod retention;
 mod rows;
 mod sql;
 mod tx;

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::SqliteStore;
 use super::edit::change_waiting;
-use super::enqueue::{DOING, due};
+use super::enqueue::DOING;
 use super::error::failed;
 use super::sql::UNIQUE;
 use crate::job::unique::{callers, scope, until};
@@ -60,26 +60,22 @@ pub(super) async fn take(
     now: Timestamp,
 ) -> Result<Settled> {
     let bug = failed(DOING);
-    let (scope, stored) = (scope(&job.kind), unique.stored(&job.payload, due(job, now)));
-    let held = holder(conn, &scope, &stored).await.map_err(&bug)?;
-    if let Some(held) = held.filter(|held| held.id != job.id && is_held(held.until, now)) {
-        let running = running(conn, held.id).await.map_err(&bug)?;
-        // Gone without having given it back (a row deleted by hand): it is free.
-        if running.is_some() || held.until.is_some() {
-            let fingerprint = held.fingerprint.as_deref();
-            let key = HeldKey { stored: &stored, holder: held.id, fingerprint };
-            key.refuse(job, unique, index)?;
-            match (unique.on_conflict, running) {
-                (OnConflict::Replace, Some(false)) => {
-                    let edit = Edit::replacement(job);
-                    change_waiting(conn, held.id, &edit, now).await.map_err(&bug)?;
-                    return Ok(Settled::Instead(Enqueued::replaced(held.id)));
-                }
-                (OnConflict::Replace, Some(true)) => {
-                    supersede(conn, held.id, job.id).await.map_err(&bug)?;
-                }
-                _ => return Ok(Settled::Instead(Enqueued::duplicate(held.id))),
+    let (scope, stored) = (scope(&job.kind), unique.stored(&job.payload, job.due.at(now)));
+    let other = other(conn, &scope, &stored, job.id, now).await.map_err(&bug)?;
+    if let Some((held, running)) = other {
+        let fingerprint = held.fingerprint.as_deref();
+        let key = HeldKey { stored: &stored, holder: held.id, fingerprint };
+        key.refuse(job, unique, index)?;
+        match (unique.on_conflict, running) {
+            (OnConflict::Replace, Some(false)) => {
+                let edit = Edit::replacement(job);
+                change_waiting(conn, held.id, &edit, now).await.map_err(&bug)?;
+                return Ok(Settled::Instead(Enqueued::replaced(held.id)));
             }
+            (OnConflict::Replace, Some(true)) => {
+                supersede(conn, held.id, job.id).await.map_err(&bug)?;
+            }
+            _ => return Ok(Settled::Instead(Enqueued::duplicate(held.id))),
         }
     }
     let fingerprint = unique.fingerprint(&job.payload);
@@ -94,19 +90,31 @@ pub(super) async fn retake(conn: &mut SqliteConnection, id: JobId, now: Timestam
     let Some(row) = mine.await.map_err(&bug)? else { return Ok(()) };
     let scope: String = row.try_get("scope").map_err(&bug)?;
     let stored: String = row.try_get("key").map_err(&bug)?;
-    let held = holder(conn, &scope, &stored).await.map_err(&bug)?;
-    if let Some(held) = held.filter(|held| held.id != id && is_held(held.until, now)) {
-        let alive = running(conn, held.id).await.map_err(&bug)?.is_some();
-        if alive || held.until.is_some() {
-            let key = callers(&stored).to_owned();
-            return Err(StoreError::KeyHeld { key, holder: held.id, index: None });
-        }
+    let other = other(conn, &scope, &stored, id, now).await.map_err(&bug)?;
+    if let Some((held, _)) = other {
+        let key = callers(&stored).to_owned();
+        return Err(StoreError::KeyHeld { key, holder: held.id, index: None });
     }
     give(conn, &scope, &stored, id, None, now).await.map_err(&bug)
 }
 
-fn is_held(until: Option<Timestamp>, now: Timestamp) -> bool {
-    until.is_none_or(|until| until > now)
+/// Which job but `id` holds a key, and whether it runs or waits; `None` for the latter if it ended
+/// but keeps its key. A holder that is gone without having given it back (a row deleted by hand) holds
+/// nothing, nor does one whose time is over.
+async fn other(
+    conn: &mut SqliteConnection,
+    scope: &str,
+    stored: &str,
+    id: JobId,
+    now: Timestamp,
+) -> sqlx::Result<Option<(Holder, Option<bool>)>> {
+    let Some(held) = holder(conn, scope, stored).await? else { return Ok(None) };
+    if held.id == id || held.until.is_some_and(|until| until <= now) {
+        return Ok(None);
+    }
+    let running = running(conn, held.id).await?;
+    let holds = running.is_some() || held.until.is_some();
+    Ok(holds.then_some((held, running)))
 }
 
 async fn holder(

@@ -10,28 +10,6 @@ use longshore::{Edit, JobId, NewJob};
 
 use crate::harness::*;
 
-const EVENTS: [Event; 19] = [
-    Event::FallDue,
-    Event::RunNow,
-    Event::Claim,
-    Event::AskCancel,
-    Event::Succeed,
-    Event::Snooze { first: true },
-    Event::Snooze { first: false },
-    Event::Fail { last: false },
-    Event::Fail { last: true },
-    Event::Rescue { last: false },
-    Event::Rescue { last: true },
-    Event::GiveBack,
-    Event::Bury,
-    Event::Cancel,
-    Event::EndAfterCancel,
-    Event::Supersede,
-    Event::Retry,
-    Event::Edit,
-    Event::Delete,
-];
-
 /// Far enough ahead that nothing falls due by itself.
 const AHEAD: Duration = Duration::from_secs(86_400);
 
@@ -81,7 +59,7 @@ pub async fn every_state_can_be_reached_and_is_told_the_same_way(t: Harness) {
 
 pub async fn every_move_is_the_one_of_the_table(t: Harness) {
     for from in State::ALL {
-        for event in EVENTS {
+        for event in Event::ALL {
             // One attempt in all makes every failure the last; a snooze after another attempt needs two.
             let attempts = match event {
                 Event::Fail { last: true } | Event::Rescue { last: true } => 1,
