@@ -90,7 +90,7 @@ impl Snapshot for View {
     const QUEUES_KNOW_BLOCKED: bool = true;
 
     /// 0.5 to 2 µs a row.
-    const COUNT_LOOK: u64 = 15_000;
+    const COUNT_LOOK: u64 = 30_000;
 
     async fn probe(&mut self, probe: Probe<'_>, most: u64) -> Result<Option<Vec<Uuid>>, Fault> {
         let (mut nodes, mut keys, mut queues) = (None, None, None);

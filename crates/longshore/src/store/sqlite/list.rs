@@ -48,7 +48,7 @@ impl Snapshot for View {
     const QUEUES_KNOW_BLOCKED: bool = false;
 
     /// 1.5 to 3.5 µs a row.
-    const COUNT_LOOK: u64 = 10_001;
+    const COUNT_LOOK: u64 = 15_000;
 
     async fn probe(&mut self, probe: Probe<'_>, most: u64) -> sqlx::Result<Option<Vec<Uuid>>> {
         let limit = (most + 1) as i64;

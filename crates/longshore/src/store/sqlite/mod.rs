@@ -6,6 +6,7 @@
 #[cfg(feature = "bench")]
 mod bench;
 mod bulk;
+mod checkpoint;
 mod claim;
 mod connect;
 mod edit;
@@ -45,6 +46,8 @@ pub(crate) struct SqliteStore {
     clock: Clock,
     busy_for: Duration,
     hub: WakeHub,
+    /// `None`: in memory.
+    checkpoints: Option<checkpoint::Checkpoints>,
     /// What a prune remembers.
     walk: tokio::sync::Mutex<walk::Walk>,
 }
@@ -204,6 +207,9 @@ impl Store for SqliteStore {
     }
 
     async fn close(&self) {
+        if let Some(checkpoints) = &self.checkpoints {
+            checkpoints.stop();
+        }
         self.readers.close().await;
         self.writer.close().await;
     }

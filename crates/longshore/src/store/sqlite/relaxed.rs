@@ -29,6 +29,7 @@ impl SqliteStore {
 
     /// Like `begin`, on a connection that does not wait for the disk.
     pub(super) async fn begin_relaxed(&self, doing: &'static str) -> Result<Relaxed> {
+        self.will_write();
         let conn = self.writer.acquire().await.map_err(failed(doing))?;
         let mut relaxed = Relaxed { conn, done: false };
         run(&mut relaxed.conn, "PRAGMA synchronous = NORMAL").await.map_err(failed(doing))?;
