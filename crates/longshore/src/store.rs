@@ -285,6 +285,16 @@ pub struct StoreOptions {
     /// SQLite: whether a missing file is made. Default yes; without, opening it is refused with
     /// [`StoreError::NoDatabase`], as suits a program that only looks.
     pub create: bool,
+    /// SQLite: whether a file on a network or host-shared file system is opened all the same, with a
+    /// warning. Default no: it is refused with [`StoreError::SharedMount`]. Told on Linux alone.
+    pub allow_shared_mount: bool,
+    /// SQLite: whether a file is opened although a node of another host serves it. Default no: that is
+    /// refused with [`StoreError::OtherHost`]. Two hosts that write to one file damage it.
+    pub allow_other_host: bool,
+    /// SQLite: what tells this host from others. Default: its name, and the id that the kernel was given
+    /// at its start, which all containers of a host have in common and which alone counts. The last word
+    /// is what is compared. No effect on PostgreSQL.
+    pub host: Option<String>,
     /// How long a call waits for a database that is locked or has no free connection. Default 5 s.
     pub busy_for: Duration,
 }
@@ -320,6 +330,9 @@ impl Default for StoreOptions {
             notify: true,
             durability: Durability::Full,
             create: true,
+            allow_shared_mount: false,
+            allow_other_host: false,
+            host: None,
             busy_for: Duration::from_secs(5),
         }
     }

@@ -18,6 +18,7 @@ mod postgres;
 mod sqlite;
 #[cfg(target_os = "linux")]
 mod sqlite_faults;
+mod sqlite_place;
 mod tidy;
 #[cfg(feature = "postgres")]
 mod walk;

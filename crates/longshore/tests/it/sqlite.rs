@@ -80,16 +80,27 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
     block_on(async {
         let t = Harness::fresh(Flavour::Sqlite).await.expect("SQLite");
         let mut conn = t.sqlite_conn().await;
-        let code: String =
-            ["claim", "edit", "enqueue", "finish", "node", "prune", "read", "retention", "unique"]
-                .map(|name| source(&format!("{name}.rs")))
-                .concat();
+        let code: String = [
+            "claim",
+            "edit",
+            "enqueue",
+            "finish",
+            "host",
+            "node",
+            "prune",
+            "read",
+            "retention",
+            "unique",
+        ]
+        .map(|name| source(&format!("{name}.rs")))
+        .concat();
         for file in [
             "cancel",
             "claim",
             "edit",
             "enqueue",
             "finish",
+            "host",
             "leader",
             "list",
             "look",

@@ -12,8 +12,10 @@ mod edit;
 mod enqueue;
 mod error;
 mod finish;
+mod host;
 mod list;
 mod migrate;
+mod mount;
 mod node;
 mod prune;
 mod read;
@@ -42,6 +44,9 @@ pub(crate) struct SqliteStore {
     /// `None`: in memory.
     file: Option<PathBuf>,
     durability: Durability,
+    /// What nodes of this process say of their host.
+    host: String,
+    allow_other_host: bool,
     clock: Clock,
     busy_for: Duration,
     hub: WakeHub,

@@ -31,6 +31,7 @@ steps! {
     EDIT = "edit.sql";
     ENQUEUE = "enqueue.sql";
     FINISH = "finish.sql";
+    HOST = "host.sql";
     LEADER = "leader.sql";
     LIST = "list.sql";
     LOOK = "look.sql";
