@@ -1,6 +1,7 @@
 //! Where jobs live: one trait, two backends, held to the same words by one conformance suite.
 
 mod bulk;
+pub(crate) mod checkup;
 mod claim;
 mod edit;
 mod ending;
@@ -33,6 +34,7 @@ use crate::time::Timestamp;
 
 pub(crate) use bulk::{PART_BYTES, PART_JOBS};
 pub use bulk::{Part, Parts};
+pub use checkup::{Check, Depth, Verdict};
 pub use claim::{Claim, Claimed, ClaimedJob, LANES, LaneMark, QueueAsk, START};
 pub use edit::Edit;
 pub use ending::{Ack, Ending, Held, MAX_THROTTLES, NodeFault};
@@ -197,6 +199,13 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// On PostgreSQL the leader also removes days of history that are past as a whole.
     /// Refused with [`StoreError::NotLeader`] when the leader's term is over.
     async fn prune(&self, pruner: Pruner) -> Result<Pruned>;
+
+    /// Looks at the database and at what it needs, and writes nothing. A look that fails is a failed
+    /// check where the others can go on without it.
+    async fn checkup(&self, depth: Depth) -> Result<Vec<Check>>;
+
+    /// SQLite in a file: bytes of its side file (`-wal`), which grows while a reader holds a snapshot.
+    fn side_file_bytes(&self) -> Option<u64>;
 
     /// What wakes this process: its own calls, and other processes as far as they can be heard.
     fn wakes(&self) -> &WakeHub;

@@ -5,6 +5,7 @@ mod harness;
 mod conformance;
 
 mod cases;
+mod checkup;
 #[cfg(feature = "postgres")]
 mod days;
 mod docs;
@@ -19,6 +20,7 @@ mod sqlite;
 #[cfg(target_os = "linux")]
 mod sqlite_faults;
 mod sqlite_place;
+mod sqlite_side_file;
 mod tidy;
 #[cfg(feature = "postgres")]
 mod walk;

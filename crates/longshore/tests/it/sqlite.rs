@@ -57,6 +57,8 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
     let by_hand = [
         ("cancel.sql", "ask", 4),
         ("cancel.sql", "mark", 4),
+        ("checkup.sql", "quick", 0),
+        ("checkup.sql", "whole", 0),
         ("claim.sql", "take", 6 + 2 * LANES),
         ("edit.sql", "delete", 1),
         ("edit.sql", "delete_ended", 1),
@@ -81,6 +83,7 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
         let t = Harness::fresh(Flavour::Sqlite).await.expect("SQLite");
         let mut conn = t.sqlite_conn().await;
         let code: String = [
+            "checkup",
             "claim",
             "edit",
             "enqueue",
@@ -96,6 +99,7 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
         .concat();
         for file in [
             "cancel",
+            "checkup",
             "claim",
             "edit",
             "enqueue",

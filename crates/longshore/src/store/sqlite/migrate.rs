@@ -48,7 +48,12 @@ impl SqliteStore {
     pub(super) async fn version(&self) -> Result<u32> {
         let doing = "read the schema's version";
         let mut conn = self.read(doing).await?;
-        match applied(&mut conn).await.map_err(failed(doing)) {
+        self.version_in(&mut conn).await
+    }
+
+    /// The same, on a connection that reads.
+    pub(super) async fn version_in(&self, conn: &mut SqliteConnection) -> Result<u32> {
+        match applied(conn).await.map_err(failed("read the schema's version")) {
             Ok(applied) => Ok(applied.last().map_or(0, |(version, _)| *version)),
             Err(StoreError::Schema { found, .. }) => Ok(found),
             Err(error) => Err(error),

@@ -6,6 +6,7 @@
 #[cfg(feature = "bench")]
 mod bench;
 mod bulk;
+mod checkup;
 mod claim;
 mod connect;
 mod edit;
@@ -186,6 +187,14 @@ impl Store for SqliteStore {
 
     async fn prune(&self, pruner: Pruner) -> Result<Pruned> {
         self.prune_step(pruner).await
+    }
+
+    async fn checkup(&self, depth: Depth) -> Result<Vec<Check>> {
+        self.look_over(depth).await
+    }
+
+    fn side_file_bytes(&self) -> Option<u64> {
+        self.side_bytes()
     }
 
     fn wakes(&self) -> &WakeHub {

@@ -27,6 +27,7 @@ macro_rules! steps {
 
 steps! {
     CANCEL = "cancel.sql";
+    CHECKUP = "checkup.sql";
     CLAIM = "claim.sql";
     EDIT = "edit.sql";
     ENQUEUE = "enqueue.sql";
