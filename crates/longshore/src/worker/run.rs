@@ -17,9 +17,10 @@ use crate::client::Client;
 use crate::job::{AttemptFault, JobError, JobId, Outcome};
 use crate::store::{ClaimedJob, NodeId};
 
-/// One attempt of a job, handed to its handler.
+/// One attempt of a job, handed to its handler. Cheap to clone.
+#[derive(Clone)]
 pub struct Run {
-    pub(super) job: ClaimedJob,
+    pub(super) job: Arc<ClaimedJob>,
     pub(super) node: NodeId,
     pub(super) stop: Stop,
     pub(super) deadline: Option<Instant>,

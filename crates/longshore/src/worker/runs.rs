@@ -1,6 +1,7 @@
 //! The handlers that run now: started, watched by the clock, told to stop, and settled once.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
@@ -15,7 +16,7 @@ use crate::store::{ClaimedJob, NodeId};
 
 /// One that runs.
 struct Running {
-    job: ClaimedJob,
+    job: Arc<ClaimedJob>,
     serial: u64,
     deadline: Option<Instant>,
     stop: Stop,
@@ -24,7 +25,7 @@ struct Running {
 
 /// A run that is settled: its slot is free and one thing is to be written of it.
 pub(super) struct Settled {
-    pub job: ClaimedJob,
+    pub job: Arc<ClaimedJob>,
     pub stopped: Option<StopReason>,
 }
 
@@ -66,14 +67,14 @@ impl Runs {
     }
 
     /// Starts the handler of `job`; false if this node has none, which a claim by kinds rules out.
-    pub fn start(&mut self, job: ClaimedJob) -> bool {
+    pub fn start(&mut self, job: &Arc<ClaimedJob>) -> bool {
         let Some(handler) = self.registry.get(&job.kind) else { return false };
         self.serial += 1;
         let stop = Stop::default();
         let limit = job.timeout_ms.map(|ms| Duration::from_millis(ms.max(1) as u64));
         let deadline = limit.map(|limit| Instant::now() + limit);
         let run = Run {
-            job: job.clone(),
+            job: Arc::clone(job),
             node: self.node,
             stop: stop.clone(),
             deadline,
@@ -85,6 +86,7 @@ impl Runs {
         if let Some(deadline) = deadline {
             self.deadlines.insert((deadline, job.id));
         }
+        let job = Arc::clone(job);
         let running = Running { serial: self.serial, deadline, stop, task, job };
         self.running.insert(running.job.id, running);
         true
@@ -92,9 +94,9 @@ impl Runs {
 
     /// A job that was claimed again while it runs here (the claim before was lost in a crash of the
     /// database): the old run goes on under the new number.
-    pub fn take_over(&mut self, job: &ClaimedJob) -> Option<i64> {
+    pub fn take_over(&mut self, job: &Arc<ClaimedJob>) -> Option<i64> {
         let running = self.running.get_mut(&job.id)?;
-        let old = std::mem::replace(&mut running.job, job.clone());
+        let old = std::mem::replace(&mut running.job, Arc::clone(job));
         Some(old.lease)
     }
 
@@ -178,5 +180,5 @@ impl Runs {
 }
 
 fn settled(run: &Running) -> Settled {
-    Settled { job: run.job.clone(), stopped: run.stop.reason() }
+    Settled { job: Arc::clone(&run.job), stopped: run.stop.reason() }
 }
