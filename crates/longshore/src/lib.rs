@@ -11,6 +11,8 @@ pub mod query; // which jobs are meant, as a value and as text
 pub mod store; // where jobs live: one trait, two backends
 mod observe; // what a node tells about itself
 mod client; // puts jobs in and answers questions about them
+pub mod extract; // what a handler may ask for
+pub mod handler; // functions that run typed jobs
 mod worker; // claims jobs, runs them, writes how they ended
 mod upkeep; // the leader's chores
 #[cfg(feature = "bench")]
@@ -19,7 +21,7 @@ pub mod bench; // the figure, the floor and the ratio
 pub use client::{Client, Export, PruneOptions, PruneReport};
 pub use clock::Clock;
 pub use job::{
-    Backoff, IntoOutcome, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,
+    Backoff, IntoOutcome, Job, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,
     Unique,
 };
 pub use observe::Health;

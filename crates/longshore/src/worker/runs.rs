@@ -11,6 +11,7 @@ use tokio::task::AbortHandle;
 use super::registry::Registry;
 use super::run::{self, Ended, Report, Run, Stop, StopReason};
 use crate::client::Client;
+use crate::extract::States;
 use crate::job::JobId;
 use crate::store::{ClaimedJob, NodeId};
 
@@ -34,6 +35,7 @@ pub(super) struct Runs {
     on: Handle,
     client: Client,
     registry: Registry,
+    states: Arc<States>,
     node: NodeId,
     serial: u64,
     running: HashMap<JobId, Running>,
@@ -47,7 +49,7 @@ impl Runs {
     pub fn new(
         on: Handle,
         client: Client,
-        registry: Registry,
+        (registry, states): (Registry, Arc<States>),
         node: NodeId,
     ) -> (Runs, UnboundedReceiver<Ended>) {
         // Unbounded, but never longer than there are handlers.
@@ -56,6 +58,7 @@ impl Runs {
             on,
             client,
             registry,
+            states,
             node,
             serial: 0,
             running: HashMap::new(),
@@ -79,6 +82,7 @@ impl Runs {
             stop: stop.clone(),
             deadline,
             client: self.client.clone(),
+            states: Arc::clone(&self.states),
         };
         let report = Report::new(&run, self.serial, self.ended.clone())
             .asking(self.registry.backoff(&job.kind));
@@ -148,7 +152,8 @@ impl Runs {
     /// Hands over all that run; nothing is heard of them any more.
     pub fn take_all(&mut self) -> Runs {
         let (on, client) = (self.on.clone(), self.client.clone());
-        let (empty, _) = Runs::new(on, client, self.registry.clone(), self.node);
+        let known = (self.registry.clone(), Arc::clone(&self.states));
+        let (empty, _) = Runs::new(on, client, known, self.node);
         std::mem::replace(self, empty)
     }
 
