@@ -3,6 +3,7 @@
 mod bulk;
 mod export;
 mod funnel;
+mod output;
 mod retention;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::store::{
 };
 pub use export::Export;
 use funnel::Funnel;
+pub use output::OutputError;
 pub use retention::{PruneOptions, PruneReport};
 
 /// A handle on the jobs of one database. Cheap to clone.
@@ -71,7 +73,7 @@ impl Client {
         self.call(|store| async move { store.migrate().await }).await
     }
 
-    /// Adds one job: a [`NewJob`], or a value of a type that is a [`Job`]. Many calls at once share one statement and one commit; each gets its answer
+    /// Adds one job: a [`NewJob`], or a value of a type that is a [`crate::Job`]. Many calls at once share one statement and one commit; each gets its answer
     /// after the commit.
     ///
     /// Fails with [`StoreError::Invalid`] for a job that cannot be enqueued; nothing was written. After
