@@ -1,8 +1,8 @@
-//! The first job: enqueue it, run it, see how it ended.
+//! The first job: enqueue it, run it, see what it answered.
 //!
 //! `cargo run -p longshore --example hello`
 
-use longshore::{Client, NewJob, Outcome, Run, Worker};
+use longshore::{Client, Job, Worker};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -10,22 +10,23 @@ struct Greet {
     name: String,
 }
 
-async fn greet(run: Run) -> Outcome {
-    match run.decode_or_dead::<Greet>() {
-        Ok(greet) => Outcome::done_with(&format!("hello, {}", greet.name)),
-        Err(outcome) => outcome,
-    }
+impl Job for Greet {
+    const KIND: &'static str = "greet";
+    type Output = String;
+}
+
+async fn greet(job: Greet) -> String {
+    format!("hello, {}", job.name)
 }
 
 #[tokio::main]
-async fn main() -> Result<(), longshore::StoreError> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::open("sqlite::memory:").await?;
     client.migrate().await?;
-    let worker = Worker::new(client.clone()).queue("default", 4).handle("greet", greet).start()?;
+    let worker = Worker::new(client.clone()).queue("default", 4).job(greet).start()?;
 
-    let job = client.enqueue(NewJob::new("greet").json(&Greet { name: "Ada".into() })).await?;
-    let ended = client.wait(job.id, None).await?;
-    println!("{}: {}", ended.state, ended.output.unwrap_or_default());
+    let added = client.enqueue(Greet { name: "Ada".into() }).await?;
+    println!("{}", client.output::<Greet>(added.id, None).await?);
 
     worker.stop().await;
     Ok(())

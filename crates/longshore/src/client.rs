@@ -3,6 +3,7 @@
 mod bulk;
 mod export;
 mod funnel;
+mod output;
 mod retention;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::store::{
 };
 pub use export::Export;
 use funnel::Funnel;
+pub use output::OutputError;
 pub use retention::{PruneOptions, PruneReport};
 
 /// A handle on the jobs of one database. Cheap to clone.
@@ -71,14 +73,15 @@ impl Client {
         self.call(|store| async move { store.migrate().await }).await
     }
 
-    /// Adds one job. Many calls at once share one statement and one commit; each gets its answer
+    /// Adds one job: a [`NewJob`], or a value of a type that is a [`crate::Job`]. Many calls at once share one statement and one commit; each gets its answer
     /// after the commit.
     ///
     /// Fails with [`StoreError::Invalid`] for a job that cannot be enqueued; nothing was written. After
     /// [`StoreError::Unavailable`] it may be there all the same: a repeat adds nothing if the job has
     /// the caller's own id ([`NewJob::with_id`]). A job whose unique key another one holds is
     /// answered by its rule ([`crate::OnConflict`]), and only once that other one is committed.
-    pub async fn enqueue(&self, job: NewJob) -> Result<Enqueued> {
+    pub async fn enqueue(&self, job: impl Into<NewJob>) -> Result<Enqueued> {
+        let job = job.into();
         job.check(&self.0.limits)?;
         let unique = job.unique.is_some();
         let funnel = if unique { &self.0.unique_funnel } else { &self.0.funnel };
@@ -88,7 +91,8 @@ impl Client {
     /// Adds one job inside the caller's transaction: it is there if that commits, and was never
     /// there if it rolls back. Runs on the caller's task. Refused ([`StoreError::Config`]) if the
     /// transaction is on the other kind of database; on SQLite begin it with `BEGIN IMMEDIATE`.
-    pub async fn enqueue_in(&self, tx: &mut impl Tx, job: NewJob) -> Result<Enqueued> {
+    pub async fn enqueue_in(&self, tx: &mut impl Tx, job: impl Into<NewJob>) -> Result<Enqueued> {
+        let job = job.into();
         job.check(&self.0.limits)?;
         let added = self.0.store.enqueue_in(tx.conn(), std::slice::from_ref(&job)).await?;
         Ok(added[0])
@@ -98,8 +102,9 @@ impl Client {
     pub async fn enqueue_many_in(
         &self,
         tx: &mut impl Tx,
-        jobs: Vec<NewJob>,
+        jobs: Vec<impl Into<NewJob>>,
     ) -> Result<Vec<Enqueued>> {
+        let jobs: Vec<NewJob> = jobs.into_iter().map(Into::into).collect();
         self.check_all(&jobs)?;
         self.0.store.enqueue_in(tx.conn(), &jobs).await
     }

@@ -1,6 +1,7 @@
 //! What a job is: what is enqueued, what is kept of it, and the limits of both.
 
 pub mod backoff;
+mod fault;
 pub mod json;
 pub mod name;
 pub mod outcome;
@@ -11,6 +12,7 @@ pub(crate) mod unique;
 mod invalid;
 pub(crate) mod new;
 mod row;
+mod typed;
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,11 +21,13 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use backoff::Backoff;
+pub use fault::{BoxError, JobError};
 pub use invalid::{Invalid, Problem};
 pub use new::{Limits, NewJob};
-pub use outcome::{IntoOutcome, JobError, Outcome};
+pub use outcome::{IntoOutcome, Outcome};
 pub use row::{AttemptError, AttemptFault, Cancel, JobRow};
 pub use state::{Event, State};
+pub use typed::Job;
 pub use unique::{OnConflict, Unique};
 
 /// A job's id: a UUIDv7 made where the job is enqueued, growing within a process, so that ids carry

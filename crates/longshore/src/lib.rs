@@ -3,6 +3,9 @@
 //! A job travels one way: enqueue -> store -> claim -> run -> finish -> observe.
 //! The modules below stand in that order; read them in it.
 
+// A build with one backend leaves out what only the other needs; the one with both finds what nobody needs.
+#![cfg_attr(not(all(feature = "sqlite", feature = "postgres")), allow(dead_code))]
+
 mod time; // points in time
 mod clock; // whose clock counts
 mod engine; // a runtime of our own
@@ -11,15 +14,17 @@ pub mod query; // which jobs are meant, as a value and as text
 pub mod store; // where jobs live: one trait, two backends
 mod observe; // what a node tells about itself
 mod client; // puts jobs in and answers questions about them
+pub mod extract; // what a handler may ask for
+pub mod handler; // functions that run typed jobs
 mod worker; // claims jobs, runs them, writes how they ended
 mod upkeep; // the leader's chores
 #[cfg(feature = "bench")]
 pub mod bench; // the figure, the floor and the ratio
 
-pub use client::{Client, Export, PruneOptions, PruneReport};
+pub use client::{Client, Export, OutputError, PruneOptions, PruneReport};
 pub use clock::Clock;
 pub use job::{
-    Backoff, IntoOutcome, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,
+    Backoff, IntoOutcome, Job, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,
     Unique,
 };
 pub use observe::Health;

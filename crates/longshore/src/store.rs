@@ -48,7 +48,7 @@ pub use query::{
 pub use retention::{
     DEFAULT_KEEP, Keep, MAX_RULES, Pruned, Pruner, Removed, RetentionRule, RetentionScope,
 };
-pub use tx::{Conn, Tx};
+pub use tx::{Conn, Driver, OpenTx, Tx};
 pub use wake::{Wake, WakeHub, Woken};
 
 pub(crate) mod sealed {
@@ -109,6 +109,21 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// cancelled, whatever its ending says. A repeat after a lost reply answers as the first did
     /// for what ended well and is kept, and does no harm otherwise.
     async fn finish(&self, node: NodeId, ended: &[(Held, Ending)]) -> Result<Vec<Ack>>;
+
+    /// Begins a transaction for a handler to work in. On SQLite nobody else writes until it ends.
+    async fn begin_tx(&self) -> Result<OpenTx>;
+
+    /// Writes that a run ended well in the handler's own transaction, and commits both. With any other
+    /// answer than [`State::Succeeded`] (the lease is lost, or the job was asked to cancel) both are rolled
+    /// back, and the run is still to be ended. After an error it may have been committed; a
+    /// [`Store::finish`] of the same run waits for that and then answers what became of it.
+    async fn finish_tx(
+        &self,
+        tx: OpenTx,
+        node: NodeId,
+        held: Held,
+        output: Option<&str>,
+    ) -> Result<Ack>;
 
     /// Ends a waiting job as cancelled ([`State::Cancelled`]), or asks the node of a running one to
     /// stop it ([`State::Running`]). Refused for a job that ended. Asking again changes nothing.

@@ -1,6 +1,7 @@
 //! Claims jobs, runs them, writes how they ended.
 
 mod claimer;
+mod commit;
 mod config;
 mod endings;
 mod heartbeat;
@@ -21,10 +22,13 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tower_layer::Layer;
 
 use crate::client::Client;
 use crate::engine::within;
-use crate::job::IntoOutcome;
+use crate::extract::{Given, States};
+use crate::handler::{self, BlockingHandler, Call, Handler, Layered, RunService};
+use crate::job::{IntoOutcome, Job};
 use crate::observe::{Gauges, Health};
 use crate::store::{NewNode, NodeId, Result, StoreError};
 use crate::upkeep;
@@ -34,7 +38,7 @@ use heartbeat::Heartbeat;
 use node::{Inputs, Node, Over};
 use patience::Patience;
 pub use registry::Failure;
-use registry::{Handler, Registry};
+use registry::Registry;
 pub use run::{Run, StopReason};
 use runs::Runs;
 use slots::Slots;
@@ -74,13 +78,24 @@ pub struct Worker {
     config: WorkerConfig,
     queues: Vec<(String, u32)>,
     registry: Registry,
+    states: States,
+    layers: Vec<Around>,
 }
+
+/// Something to put around every handler.
+type Around = Box<dyn Fn(Call) -> Call + Send + Sync>;
 
 impl Worker {
     /// A worker on this client's database, with the default settings, no queue and no handler.
     pub fn new(client: Client) -> Worker {
-        let (config, registry) = (WorkerConfig::default(), Registry::default());
-        Worker { client, config, queues: Vec::new(), registry }
+        Worker {
+            client,
+            config: WorkerConfig::default(),
+            queues: Vec::new(),
+            registry: Registry::default(),
+            states: States::default(),
+            layers: Vec::new(),
+        }
     }
 
     /// Its settings.
@@ -106,7 +121,7 @@ impl Worker {
         F: Fn(Run) -> A + Send + Sync + 'static,
         A: Future<Output: IntoOutcome> + Send + 'static,
     {
-        self.registry.add(kind.into(), Handler::from_async(handler));
+        self.registry.add(kind.into(), registry::Handler::from_async(handler));
         self
     }
 
@@ -117,7 +132,62 @@ impl Worker {
         F: Fn(Run) -> O + Send + Sync + 'static,
         O: IntoOutcome,
     {
-        self.registry.add(kind.into(), Handler::from_blocking(handler));
+        self.registry.add(kind.into(), registry::Handler::from_blocking(handler));
+        self
+    }
+
+    /// Runs jobs of the type that the function takes first; its further arguments are taken from the run
+    /// ([`crate::extract`]). Two for one kind, or an argument that cannot be given, are refused by
+    /// [`Worker::start`].
+    ///
+    /// ```
+    /// # use longshore::{Client, Job, JobError, Worker, extract::{Attempt, State}};
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize)] struct SendReceipt { order: u64 }
+    /// # impl Job for SendReceipt { const KIND: &'static str = "send_receipt"; type Output = (); }
+    /// # #[derive(Clone)] struct Smtp;
+    /// async fn send(job: SendReceipt, State(smtp): State<Smtp>, attempt: Attempt) -> Result<(), JobError> {
+    ///     Ok(())
+    /// }
+    /// # fn example(client: Client) {
+    /// let worker = Worker::new(client).queue("mail", 20).state(Smtp).job(send);
+    /// # }
+    /// ```
+    pub fn job<J, Args, H>(mut self, handler: H) -> Worker
+    where
+        J: Job,
+        H: Handler<J, Args>,
+    {
+        let call = handler.into_call();
+        self.registry.add_typed::<J>(registry::Handler { call, blocks: false }, H::check);
+        self
+    }
+
+    /// The same with a function that may block: each run on a thread of its own.
+    pub fn job_blocking<J, Args, H>(mut self, handler: H) -> Worker
+    where
+        J: Job,
+        H: BlockingHandler<J, Args>,
+    {
+        let call = handler.into_call();
+        self.registry.add_typed::<J>(registry::Handler { call, blocks: true }, H::check);
+        self
+    }
+
+    /// A value that handlers share, taken by its type as [`crate::extract::State`]. Given twice, the last
+    /// counts.
+    pub fn state<T: Clone + Send + Sync + 'static>(mut self, value: T) -> Worker {
+        self.states.add(value);
+        self
+    }
+
+    /// Puts a `tower` layer around every handler, also those that are added later. The layer added last is
+    /// the outermost. Its service is made once for each kind; its errors fail the attempt.
+    pub fn layer<L>(mut self, layer: L) -> Worker
+    where
+        L: Layer<RunService, Service: Layered> + Send + Sync + 'static,
+    {
+        self.layers.push(Box::new(move |inner| handler::wrap(&layer, inner)));
         self
     }
 
@@ -135,10 +205,18 @@ impl Worker {
 
     /// Starts serving; handlers run on the current tokio runtime. The database may be away: the
     /// worker waits for it. Fails only for settings that cannot work, all of them named.
-    pub fn start(self) -> Result<Working> {
+    pub fn start(mut self) -> Result<Working> {
         self.config.check(&self.queues)?;
         if self.registry.kinds().is_empty() {
             return Err(StoreError::config("no kind has a handler; add one with `handle`"));
+        }
+        let backend = self.client.store().backend();
+        let faults = self.registry.faults(&Given { states: &self.states, backend });
+        if !faults.is_empty() {
+            return Err(StoreError::config(faults.join("; ")));
+        }
+        for layer in std::mem::take(&mut self.layers) {
+            self.registry.wrap(layer);
         }
         let on = Handle::try_current()
             .map_err(|_| StoreError::config("start the worker inside a tokio runtime"))?;
@@ -147,7 +225,8 @@ impl Worker {
         gauges.prune_lag(None);
         let (ask, asked) = watch::channel(Asked::Serve);
         let client = self.client.clone();
-        let process = Process { worker: self, on, gauges: gauges.clone(), asked };
+        let states = Arc::new(std::mem::take(&mut self.states));
+        let process = Process { worker: self, states, on, gauges: gauges.clone(), asked };
         let task = client.engine().spawn(process.run());
         Ok(Working { task, ask, gauges })
     }
@@ -211,6 +290,7 @@ impl Working {
 /// One process, through all its incarnations.
 struct Process {
     worker: Worker,
+    states: Arc<States>,
     on: Handle,
     gauges: Gauges,
     asked: watch::Receiver<Asked>,
@@ -264,8 +344,9 @@ impl Process {
 
     /// One incarnation.
     async fn serve(&mut self, id: NodeId, joined: Instant) -> Over {
-        let Worker { client, config, queues, registry } = &self.worker;
-        let (runs, ends) = Runs::new(self.on.clone(), client.clone(), registry.clone(), id);
+        let Worker { client, config, queues, registry, .. } = &self.worker;
+        let known = (registry.clone(), Arc::clone(&self.states));
+        let (runs, ends) = Runs::new(self.on.clone(), client.clone(), known, id);
         let claimer = claimer::Claimer::new(id, registry.kinds().into(), config.poll_every);
         let parts = (Slots::new(queues), runs, claimer);
         let mut node = Node::new(client.clone(), config.clone(), id, parts, self.gauges.clone());

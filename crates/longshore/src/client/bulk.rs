@@ -21,7 +21,7 @@ impl Client {
     /// place. After [`StoreError::Unavailable`] all or none may be there.
     pub async fn enqueue_many<I>(&self, jobs: I) -> Result<Vec<Enqueued>>
     where
-        I: IntoIterator<Item = NewJob>,
+        I: IntoIterator<Item: Into<NewJob>>,
         I::IntoIter: Send,
     {
         let mut source = Source { jobs: jobs.into_iter(), client: self, taken: 0 };
@@ -63,12 +63,12 @@ struct Source<'a, I> {
     taken: usize,
 }
 
-impl<I: Iterator<Item = NewJob>> Source<'_, I> {
+impl<I: Iterator<Item: Into<NewJob>>> Source<'_, I> {
     /// The next jobs, checked.
     fn part(&mut self, most: usize) -> Result<Vec<NewJob>> {
         let (mut part, mut bytes) = (Vec::new(), 0);
         while part.len() < most && bytes < PART_BYTES {
-            let Some(job) = self.jobs.next() else { break };
+            let Some(job) = self.jobs.next().map(Into::<NewJob>::into) else { break };
             let checked = job.check(&self.client.0.limits);
             checked.map_err(|invalid| StoreError::Invalid(invalid.at(self.taken)))?;
             self.taken += 1;
@@ -79,7 +79,7 @@ impl<I: Iterator<Item = NewJob>> Source<'_, I> {
     }
 }
 
-impl<I: Iterator<Item = NewJob>> Iterator for Source<'_, I> {
+impl<I: Iterator<Item: Into<NewJob>>> Iterator for Source<'_, I> {
     type Item = Result<Vec<NewJob>>;
 
     fn next(&mut self) -> Option<Result<Vec<NewJob>>> {

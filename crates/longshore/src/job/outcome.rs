@@ -1,11 +1,11 @@
 //! What a handler may answer.
 
-use std::error::Error as StdError;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{json, text};
+use super::fault::{BoxError, JobError};
+use super::json;
 
 /// The most bytes of an output that are kept.
 pub const MAX_OUTPUT_BYTES: usize = 1 << 20;
@@ -27,49 +27,9 @@ pub enum Outcome {
     Dead(JobError),
     /// Stop for good; the job counts as cancelled, not as dead. The text says why.
     Cancel(String),
-}
-
-/// What an error says: its text and its causes, outermost first.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct JobError {
-    pub(crate) message: String,
-    pub(crate) chain: Vec<String>,
-}
-
-impl JobError {
-    /// An error that is only a text.
-    pub fn new(message: impl Into<String>) -> JobError {
-        JobError { message: message.into(), chain: Vec::new() }
-    }
-
-    /// An error with all its causes.
-    pub fn from_error(error: &(dyn StdError + 'static)) -> JobError {
-        let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-        // A chain may be a ring; its length is bounded where it is fitted.
-        let chain = causes.take(100).map(ToString::to_string).collect();
-        JobError { message: error.to_string(), chain }
-    }
-
-    /// What it says.
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-
-    /// What caused it, outermost first.
-    pub fn chain(&self) -> &[String] {
-        &self.chain
-    }
-
-    pub(crate) fn fitted(self) -> JobError {
-        let (message, chain) = text::fit_chain(&self.message, self.chain);
-        JobError { message, chain }
-    }
-}
-
-impl<E: StdError + 'static> From<E> for JobError {
-    fn from(error: E) -> JobError {
-        JobError::from_error(&error)
-    }
+    /// Broken off since the handler was told to stop: waits again as before, the attempt does not
+    /// count. From a handler that nobody told to stop it is a snooze of one second.
+    Interrupted,
 }
 
 impl Outcome {
@@ -105,7 +65,8 @@ fn dropped(reason: &str, size_bytes: usize) -> Box<str> {
         .into()
 }
 
-/// What a handler may return: an [`Outcome`], nothing, or a `Result` whose error means "failed".
+/// What a handler of raw jobs may return: an [`Outcome`], nothing, or a `Result` of either whose error is a
+/// [`JobError`] or anything that becomes a boxed error: `std::error::Error`, `anyhow`, a text.
 pub trait IntoOutcome {
     /// The same, said as an outcome.
     fn into_outcome(self) -> Outcome;
@@ -123,11 +84,11 @@ impl IntoOutcome for () {
     }
 }
 
-impl<T: IntoOutcome, E: Into<JobError>> IntoOutcome for Result<T, E> {
+impl<T: IntoOutcome, E: Into<BoxError>> IntoOutcome for Result<T, E> {
     fn into_outcome(self) -> Outcome {
         match self {
             Ok(value) => value.into_outcome(),
-            Err(error) => Outcome::Failed(error.into()),
+            Err(error) => JobError::from_boxed(error.into()).into_outcome(),
         }
     }
 }
@@ -152,7 +113,7 @@ mod tests {
         let error = std::io::Error::other(std::fmt::Error);
         let outcome = Err::<(), _>(error).into_outcome();
         let Outcome::Failed(error) = outcome else { panic!("{outcome:?}") };
-        assert!(!error.message.is_empty());
+        assert!(!error.message().is_empty());
         assert!(matches!(Ok::<_, JobError>(()).into_outcome(), Outcome::Done(None)));
     }
 }

@@ -1,6 +1,7 @@
 //! Results on their way into the database: kept until they are written, or the lease is lost.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::patience::Patience;
@@ -25,7 +26,7 @@ pub(super) struct Endings {
 
 /// One result.
 pub(super) struct Unwritten {
-    pub job: ClaimedJob,
+    pub job: Arc<ClaimedJob>,
     pub ending: Ending,
     /// It failed alone before, and says so now instead.
     replaced: bool,
@@ -59,7 +60,7 @@ impl Endings {
         }
     }
 
-    pub fn add(&mut self, job: ClaimedJob, ending: Ending) {
+    pub fn add(&mut self, job: Arc<ClaimedJob>, ending: Ending) {
         self.waiting.push_back(Unwritten { job, ending, replaced: false });
     }
 
@@ -105,7 +106,7 @@ impl Endings {
         &mut self,
         node: NodeId,
         answer: Result<Vec<Ack>, StoreError>,
-    ) -> Vec<(ClaimedJob, Ack)> {
+    ) -> Vec<(Arc<ClaimedJob>, Ack)> {
         let batch = std::mem::take(&mut self.under_way);
         match answer {
             Ok(acks) => {

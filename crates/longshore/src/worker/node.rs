@@ -14,7 +14,7 @@ use super::endings::Endings;
 use super::heartbeat::Beating;
 use super::ledger::Ledger;
 use super::patience::Patience;
-use super::run::{Ended, StopReason};
+use super::run::{Ended, StopReason, Went};
 use super::runs::{Runs, Settled};
 use super::slots::Slots;
 use super::verdict::{timed_out, verdict};
@@ -175,7 +175,7 @@ impl Node {
         let jobs = self.claimer.take_in(looked, &mut self.slots);
         let Some((no, jobs)) = jobs else { return };
         self.ledger.opened(no, jobs.len());
-        for job in jobs {
+        for job in jobs.into_iter().map(Arc::new) {
             if let Some(old_no) = self.runs.take_over(&job) {
                 self.ledger.closed(old_no);
             } else if self.phase == Phase::Serving && self.fenced.is_none() {
@@ -188,16 +188,15 @@ impl Node {
 
     fn start_ready(&mut self) {
         while let Some(job) = self.slots.start_next() {
-            let (queue, refused) = (job.queue.clone(), job.clone());
             if let Some(old_no) = self.runs.take_over(&job) {
                 // It lay ready twice: claimed again after a crash of the database took the first claim.
-                self.slots.free(&queue, None);
+                self.slots.free(&job.queue, None);
                 self.ledger.closed(old_no);
-            } else if self.runs.start(job) {
+            } else if self.runs.start(&job) {
                 self.gauges.started();
             } else {
-                self.slots.free(&queue, None);
-                self.endings.add(refused, Ending::GivenBack);
+                self.slots.free(&job.queue, None);
+                self.endings.add(job, Ending::GivenBack);
             }
         }
     }
@@ -213,6 +212,11 @@ impl Node {
     fn ended(&mut self, ended: Ended) {
         let Some(Settled { job, stopped }) = self.runs.ended(&ended) else { return };
         self.slots.free(&job.queue, Some(ended.took));
+        if matches!(ended.went, Went::Committed) {
+            self.ledger.closed(job.lease);
+            self.gauges.finished();
+            return;
+        }
         let mut ending = verdict(&job, self.id, ended.went, stopped);
         if let (Ending::Failed { delay, .. }, Some(own)) = (&mut ending, ended.delay) {
             *delay = own;

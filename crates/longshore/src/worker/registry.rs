@@ -2,22 +2,20 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::run::Run;
-use crate::job::{AttemptFault, IntoOutcome, JobError, Outcome};
-
-type Answer = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+use crate::extract::Given;
+use crate::handler::Call;
+use crate::job::{AttemptFault, IntoOutcome, Job, JobError};
 
 /// What runs jobs of one kind.
 #[derive(Clone)]
-pub(super) enum Handler {
-    /// Runs on the application's runtime; must not block it.
-    Async(Arc<dyn Fn(Run) -> Answer + Send + Sync>),
-    /// Runs on a thread of its own.
-    Blocking(Arc<dyn Fn(Run) -> Outcome + Send + Sync>),
+pub(super) struct Handler {
+    pub call: Call,
+    /// It runs on a thread of its own; otherwise on the application's runtime, which it must not block.
+    pub blocks: bool,
 }
 
 impl Handler {
@@ -26,10 +24,11 @@ impl Handler {
         F: Fn(Run) -> A + Send + Sync + 'static,
         A: Future<Output: IntoOutcome> + Send + 'static,
     {
-        Handler::Async(Arc::new(move |run| {
+        let call = Call::new(move |run| {
             let answer = handler(run);
-            Box::pin(async move { answer.await.into_outcome() })
-        }))
+            async move { answer.await.into_outcome() }
+        });
+        Handler { call, blocks: false }
     }
 
     pub fn from_blocking<F, O>(handler: F) -> Handler
@@ -37,7 +36,12 @@ impl Handler {
         F: Fn(Run) -> O + Send + Sync + 'static,
         O: IntoOutcome,
     {
-        Handler::Blocking(Arc::new(move |run| handler(run).into_outcome()))
+        let handler = Arc::new(handler);
+        let call = Call::new(move |run| {
+            let handler = Arc::clone(&handler);
+            async move { handler(run).into_outcome() }
+        });
+        Handler { call, blocks: true }
     }
 }
 
@@ -58,17 +62,54 @@ pub struct Failure<'a> {
 /// How long a kind wants to wait after a failure; `None`: as the job's own policy says.
 pub(super) type OwnBackoff = Arc<dyn Fn(&Failure<'_>) -> Option<Duration> + Send + Sync>;
 
+/// Asks what is missing for a handler's arguments.
+pub(super) type Check = fn(&Given<'_>) -> Result<(), String>;
+
 /// Kind -> handler.
 #[derive(Clone, Default)]
 pub(super) struct Registry {
     handlers: HashMap<String, Handler>,
     backoffs: HashMap<String, OwnBackoff>,
+    /// What typed handlers need, by kind.
+    checks: Vec<(&'static str, Check)>,
+    /// Kinds that two typed handlers want.
+    doubled: Vec<&'static str>,
 }
 
 impl Registry {
     /// The handler registered last for a kind wins.
     pub fn add(&mut self, kind: String, handler: Handler) {
         self.handlers.insert(kind, handler);
+    }
+
+    /// A typed one, with the kind's own backoff, under all its names.
+    pub fn add_typed<J: Job>(&mut self, handler: Handler, check: Check) {
+        for kind in std::iter::once(&J::KIND).chain(J::ALIASES) {
+            if self.checks.iter().any(|(known, _)| known == kind) {
+                self.doubled.push(kind);
+            }
+            self.checks.push((kind, check));
+            self.backoffs.insert((*kind).to_owned(), Arc::new(J::backoff));
+            self.add((*kind).to_owned(), handler.clone());
+        }
+    }
+
+    /// Everything that typed handlers lack, or want twice.
+    pub fn faults(&self, given: &Given<'_>) -> Vec<String> {
+        let missing = |(kind, check): &(&'static str, Check)| {
+            check(given)
+                .err()
+                .map(|fault| format!("the handler of `{kind}` needs what it is not given: {fault}"))
+        };
+        let doubled = self.doubled.iter().map(|kind| format!("kind `{kind}` has two handlers"));
+        self.checks.iter().filter_map(missing).chain(doubled).collect()
+    }
+
+    /// Puts something around every handler.
+    pub fn wrap(&mut self, around: impl Fn(Call) -> Call) {
+        for handler in self.handlers.values_mut() {
+            handler.call = around(handler.call.clone());
+        }
     }
 
     pub fn get(&self, kind: &str) -> Option<&Handler> {

@@ -12,18 +12,22 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::commit;
 use super::registry::{Failure, Handler, OwnBackoff};
 use crate::client::Client;
+use crate::extract::{States, TxCell};
 use crate::job::{AttemptFault, JobError, JobId, Outcome};
 use crate::store::{ClaimedJob, NodeId};
 
-/// One attempt of a job, handed to its handler.
+/// One attempt of a job, handed to its handler. Cheap to clone.
+#[derive(Clone)]
 pub struct Run {
-    pub(super) job: ClaimedJob,
+    pub(super) job: Arc<ClaimedJob>,
     pub(super) node: NodeId,
     pub(super) stop: Stop,
     pub(super) deadline: Option<Instant>,
     pub(super) client: Client,
+    pub(super) states: Arc<States>,
 }
 
 impl Run {
@@ -95,6 +99,14 @@ impl Run {
         &self.client
     }
 
+    pub(crate) fn tx(&self) -> &TxCell {
+        &self.stop.0.tx
+    }
+
+    pub(crate) fn states(&self) -> &States {
+        &self.states
+    }
+
     /// Why the handler should stop, or `None` while it may go on.
     pub fn stop_reason(&self) -> Option<StopReason> {
         self.stop.reason()
@@ -134,6 +146,7 @@ pub(super) struct Stop(Arc<StopInner>);
 struct StopInner {
     token: CancellationToken,
     reason: OnceLock<StopReason>,
+    tx: TxCell,
 }
 
 impl Stop {
@@ -157,6 +170,8 @@ pub(super) enum Went {
     Panicked(String),
     /// Its task was dropped before it answered.
     Dropped,
+    /// It answered well, and that is written already, together with its own work.
+    Committed,
 }
 
 /// That a run is over; sent exactly once for each that was started.
@@ -172,26 +187,20 @@ pub(super) struct Ended {
 
 /// Starts the handler; the end comes through `report`, however it comes.
 pub(super) fn start(handler: &Handler, run: Run, on: &Handle, report: Report) -> AbortHandle {
-    match handler {
-        Handler::Async(handler) => {
-            let handler = Arc::clone(handler);
-            let task = async move {
-                let mut report = report;
-                report.from = Instant::now();
-                let answer = AssertUnwindSafe(async move { handler(run).await });
-                report.send(went(answer.catch_unwind().await));
-            };
-            on.spawn(task).abort_handle()
-        }
-        Handler::Blocking(handler) => {
-            let handler = Arc::clone(handler);
-            let task = move || {
-                let mut report = report;
-                report.from = Instant::now();
-                report.send(went(catch_unwind(AssertUnwindSafe(|| handler(run)))));
-            };
-            on.spawn_blocking(task).abort_handle()
-        }
+    let call = handler.call.clone();
+    let work = async move {
+        let mut report = report;
+        report.from = Instant::now();
+        let again = run.clone();
+        let answer = AssertUnwindSafe(async move { (call.0)(run).await });
+        let went = went(answer.catch_unwind().await);
+        report.send(commit::settle(&again, went).await);
+    };
+    if handler.blocks {
+        let runtime = on.clone();
+        on.spawn_blocking(move || runtime.block_on(work)).abort_handle()
+    } else {
+        on.spawn(work).abort_handle()
     }
 }
 
@@ -264,7 +273,7 @@ impl Report {
                 said = JobError::new(message.clone());
                 (AttemptFault::Panic, &said)
             }
-            Went::Answered(_) | Went::Dropped => return None,
+            Went::Answered(_) | Went::Dropped | Went::Committed => return None,
         };
         let failure =
             Failure { attempt: self.attempt, max_attempts: self.max_attempts, fault, error };

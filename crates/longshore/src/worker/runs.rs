@@ -1,6 +1,7 @@
 //! The handlers that run now: started, watched by the clock, told to stop, and settled once.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
@@ -10,12 +11,13 @@ use tokio::task::AbortHandle;
 use super::registry::Registry;
 use super::run::{self, Ended, Report, Run, Stop, StopReason};
 use crate::client::Client;
+use crate::extract::States;
 use crate::job::JobId;
 use crate::store::{ClaimedJob, NodeId};
 
 /// One that runs.
 struct Running {
-    job: ClaimedJob,
+    job: Arc<ClaimedJob>,
     serial: u64,
     deadline: Option<Instant>,
     stop: Stop,
@@ -24,7 +26,7 @@ struct Running {
 
 /// A run that is settled: its slot is free and one thing is to be written of it.
 pub(super) struct Settled {
-    pub job: ClaimedJob,
+    pub job: Arc<ClaimedJob>,
     pub stopped: Option<StopReason>,
 }
 
@@ -33,6 +35,7 @@ pub(super) struct Runs {
     on: Handle,
     client: Client,
     registry: Registry,
+    states: Arc<States>,
     node: NodeId,
     serial: u64,
     running: HashMap<JobId, Running>,
@@ -46,7 +49,7 @@ impl Runs {
     pub fn new(
         on: Handle,
         client: Client,
-        registry: Registry,
+        (registry, states): (Registry, Arc<States>),
         node: NodeId,
     ) -> (Runs, UnboundedReceiver<Ended>) {
         // Unbounded, but never longer than there are handlers.
@@ -55,6 +58,7 @@ impl Runs {
             on,
             client,
             registry,
+            states,
             node,
             serial: 0,
             running: HashMap::new(),
@@ -66,18 +70,19 @@ impl Runs {
     }
 
     /// Starts the handler of `job`; false if this node has none, which a claim by kinds rules out.
-    pub fn start(&mut self, job: ClaimedJob) -> bool {
+    pub fn start(&mut self, job: &Arc<ClaimedJob>) -> bool {
         let Some(handler) = self.registry.get(&job.kind) else { return false };
         self.serial += 1;
         let stop = Stop::default();
         let limit = job.timeout_ms.map(|ms| Duration::from_millis(ms.max(1) as u64));
         let deadline = limit.map(|limit| Instant::now() + limit);
         let run = Run {
-            job: job.clone(),
+            job: Arc::clone(job),
             node: self.node,
             stop: stop.clone(),
             deadline,
             client: self.client.clone(),
+            states: Arc::clone(&self.states),
         };
         let report = Report::new(&run, self.serial, self.ended.clone())
             .asking(self.registry.backoff(&job.kind));
@@ -85,6 +90,7 @@ impl Runs {
         if let Some(deadline) = deadline {
             self.deadlines.insert((deadline, job.id));
         }
+        let job = Arc::clone(job);
         let running = Running { serial: self.serial, deadline, stop, task, job };
         self.running.insert(running.job.id, running);
         true
@@ -92,9 +98,9 @@ impl Runs {
 
     /// A job that was claimed again while it runs here (the claim before was lost in a crash of the
     /// database): the old run goes on under the new number.
-    pub fn take_over(&mut self, job: &ClaimedJob) -> Option<i64> {
+    pub fn take_over(&mut self, job: &Arc<ClaimedJob>) -> Option<i64> {
         let running = self.running.get_mut(&job.id)?;
-        let old = std::mem::replace(&mut running.job, job.clone());
+        let old = std::mem::replace(&mut running.job, Arc::clone(job));
         Some(old.lease)
     }
 
@@ -146,7 +152,8 @@ impl Runs {
     /// Hands over all that run; nothing is heard of them any more.
     pub fn take_all(&mut self) -> Runs {
         let (on, client) = (self.on.clone(), self.client.clone());
-        let (empty, _) = Runs::new(on, client, self.registry.clone(), self.node);
+        let known = (self.registry.clone(), Arc::clone(&self.states));
+        let (empty, _) = Runs::new(on, client, known, self.node);
         std::mem::replace(self, empty)
     }
 
@@ -178,5 +185,5 @@ impl Runs {
 }
 
 fn settled(run: &Running) -> Settled {
-    Settled { job: run.job.clone(), stopped: run.stop.reason() }
+    Settled { job: Arc::clone(&run.job), stopped: run.stop.reason() }
 }

@@ -1,6 +1,7 @@
 //! Room for running jobs, per queue, and the jobs kept ready for it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::store::ClaimedJob;
@@ -19,7 +20,7 @@ pub(super) struct QueueSlots {
     pub name: String,
     slots: u32,
     running: u32,
-    ready: VecDeque<(Instant, ClaimedJob)>,
+    ready: VecDeque<(Instant, Arc<ClaimedJob>)>,
     /// There may be jobs waiting in the database.
     pub more: bool,
     run_s: Option<f64>,
@@ -108,7 +109,7 @@ impl Slots {
     }
 
     /// Puts a claimed job where it waits for a slot.
-    pub fn add_ready(&mut self, job: ClaimedJob) {
+    pub fn add_ready(&mut self, job: Arc<ClaimedJob>) {
         let bytes = job.payload.len() as f64;
         // A claim answers only for queues that were asked of.
         if let Some(queue) = self.queues.iter_mut().find(|queue| queue.name == job.queue) {
@@ -118,7 +119,7 @@ impl Slots {
     }
 
     /// The next job that has a slot; the slot is taken.
-    pub fn start_next(&mut self) -> Option<ClaimedJob> {
+    pub fn start_next(&mut self) -> Option<Arc<ClaimedJob>> {
         let queue = self
             .queues
             .iter_mut()
@@ -139,7 +140,7 @@ impl Slots {
     }
 
     /// Takes out a job that has not started.
-    pub fn take_ready(&mut self, wanted: impl Fn(&ClaimedJob) -> bool) -> Vec<ClaimedJob> {
+    pub fn take_ready(&mut self, wanted: impl Fn(&ClaimedJob) -> bool) -> Vec<Arc<ClaimedJob>> {
         let mut taken = Vec::new();
         for queue in &mut self.queues {
             let (out, stay): (VecDeque<_>, VecDeque<_>) =
@@ -152,7 +153,7 @@ impl Slots {
 
     /// Takes out the jobs of queues where nothing has started for long: their slots are held by
     /// slower jobs than those before. Nothing more is kept ready there until jobs are short again.
-    pub fn take_stale(&mut self, now: Instant) -> Vec<ClaimedJob> {
+    pub fn take_stale(&mut self, now: Instant) -> Vec<Arc<ClaimedJob>> {
         let mut stale = Vec::new();
         for queue in &mut self.queues {
             if queue.ready.front().is_some_and(|(since, _)| now - *since >= READY_FOR) {

@@ -8,6 +8,9 @@ use crate::job::{AttemptError, AttemptFault, JobError, Outcome, text};
 use crate::store::{ClaimedJob, Ending, NodeFault, NodeId};
 use crate::time::Timestamp;
 
+/// After this long a run comes back that says it was interrupted when nobody told it to stop.
+const UNTOLD: Duration = Duration::from_secs(1);
+
 /// What is written of a run that went like this. `stopped`: the handler had been told to stop.
 pub(super) fn verdict(
     job: &ClaimedJob,
@@ -31,9 +34,15 @@ pub(super) fn verdict(
         }
         // A handler that breaks off because its node stops has not failed.
         Went::Dropped => Ending::GivenBack,
-        Went::Answered(Outcome::Failed(_) | Outcome::Cancel(_)) | Went::Panicked(_) if torn => {
+        Went::Committed => unreachable!("nothing is to be written of it"),
+        Went::Answered(Outcome::Failed(_) | Outcome::Cancel(_) | Outcome::Interrupted)
+        | Went::Panicked(_)
+            if torn =>
+        {
             Ending::GivenBack
         }
+        // Asked to cancel, it ends as cancelled all the same; else it would come back at once, for ever.
+        Went::Answered(Outcome::Interrupted) => Ending::Snoozed { delay: UNTOLD },
         Went::Answered(Outcome::Cancel(why)) => {
             Ending::Cancelled { why: text::fit(&why, text::MAX_ERROR_BYTES) }
         }
@@ -67,7 +76,7 @@ fn failed(job: &ClaimedJob, node: NodeId, kind: AttemptFault, error: JobError) -
 }
 
 fn fault(job: &ClaimedJob, node: NodeId, kind: AttemptFault, error: JobError) -> NodeFault {
-    let JobError { message, chain } = error.fitted();
+    let JobError { message, chain, .. } = error.fitted();
     // The store sets the time, by its own clock.
     let at = Timestamp::from_micros(0);
     AttemptError { attempt: job.attempt, at, node: node.0, kind, message, chain }

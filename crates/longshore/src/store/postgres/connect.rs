@@ -29,6 +29,8 @@ pub(super) struct Pools {
     pub beat: PgPool,
     /// Enqueues, reads and edits.
     pub general: PgPool,
+    /// Transactions of handlers, which may last as long as their runs.
+    pub handlers: PgPool,
     /// Prunes: its statements may wait for a lock, and must not hold up a claim.
     pub chores: PgPool,
     /// Hears other processes; unused behind a pooler.
@@ -56,14 +58,16 @@ impl Pools {
             vital: pool(VITAL),
             beat: pool(1),
             general: pool(options.pool),
+            handlers: pool(options.pool),
             chores: pool(1),
             listen: pool(1),
             notify: pool(1),
         }
     }
 
-    pub(super) fn all(&self) -> [&PgPool; 6] {
-        [&self.vital, &self.beat, &self.general, &self.chores, &self.listen, &self.notify]
+    pub(super) fn all(&self) -> [&PgPool; 7] {
+        let Pools { vital, beat, general, handlers, chores, listen, notify } = self;
+        [vital, beat, general, handlers, chores, listen, notify]
     }
 }
 

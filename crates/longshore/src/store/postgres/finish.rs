@@ -65,6 +65,21 @@ impl PostgresStore {
         Ok(states)
     }
 
+    /// One run that ended well, in its handler's transaction.
+    pub(super) async fn finish_one(
+        &self,
+        session: &mut Session,
+        node: NodeId,
+        held: Held,
+        output: Option<&str>,
+    ) -> Result<Option<State>, Fault> {
+        let mut done = Done::default();
+        done.push(held, output);
+        let mut states = States::new();
+        self.finish(session, node, &done, &mut states).await?;
+        Ok(states.remove(&held))
+    }
+
     async fn finish(
         &self,
         session: &mut Session,

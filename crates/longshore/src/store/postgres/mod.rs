@@ -46,16 +46,16 @@ use crate::time::Timestamp;
 
 use super::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, Edit, Effort,
-    Ending, Enqueued, Held, Lead, ListQuery, NewNode, NodeId, NodeRow, Page, Parts, Pruned, Pruner,
-    Pulse, Repeat, Rescued, Result, RetentionRule, RetentionScope, Store, StoreError, StoreOptions,
-    Term, WakeHub,
+    Ending, Enqueued, Held, Lead, ListQuery, NewNode, NodeId, NodeRow, OpenTx, Page, Parts, Pruned,
+    Pruner, Pulse, Repeat, Rescued, Result, RetentionRule, RetentionScope, Store, StoreError,
+    StoreOptions, Term, WakeHub,
 };
 use connect::{Mode, Pools};
 use error::Fault;
 use wake::Notifier;
 
 pub(crate) use migrate::MIGRATIONS;
-pub(crate) use tx::PgConn;
+pub(crate) use tx::{HandlerTx, PgConn};
 
 /// Jobs in PostgreSQL 15 or newer, schema `longshore`.
 pub(crate) struct PostgresStore {
@@ -178,6 +178,20 @@ impl Store for PostgresStore {
 
     async fn finish(&self, node: NodeId, ended: &[(Held, Ending)]) -> Result<Vec<Ack>> {
         self.end(node, ended).await
+    }
+
+    async fn begin_tx(&self) -> Result<OpenTx> {
+        self.open_tx().await
+    }
+
+    async fn finish_tx(
+        &self,
+        tx: OpenTx,
+        node: NodeId,
+        held: Held,
+        output: Option<&str>,
+    ) -> Result<Ack> {
+        self.close_tx(tx, node, held, output).await
     }
 
     async fn cancel(&self, id: JobId, cancel: &AskCancel) -> Result<State> {

@@ -20,9 +20,9 @@ const DOING: &str = "write how jobs ended";
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// What every statement here needs to know.
-struct At {
-    node: NodeId,
-    now: Timestamp,
+pub(super) struct At {
+    pub node: NodeId,
+    pub now: Timestamp,
 }
 
 impl SqliteStore {
@@ -55,7 +55,7 @@ impl SqliteStore {
 }
 
 /// All that were done: copied to history, then taken out.
-async fn finish_done(
+pub(super) async fn finish_done(
     tx: &mut Transaction<'static, Sqlite>,
     at: &At,
     ended: &[(Held, Ending)],

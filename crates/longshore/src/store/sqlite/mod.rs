@@ -37,7 +37,7 @@ use async_trait::async_trait;
 use super::tx::Inner;
 use super::*;
 pub(crate) use migrate::KNOWN as MIGRATIONS;
-pub(crate) use tx::SqliteConn;
+pub(crate) use tx::{HandlerTx, SqliteConn};
 
 /// Jobs in one SQLite file.
 pub(crate) struct SqliteStore {
@@ -102,6 +102,20 @@ impl Store for SqliteStore {
 
     async fn finish(&self, node: NodeId, ended: &[(Held, Ending)]) -> Result<Vec<Ack>> {
         self.end(node, ended).await
+    }
+
+    async fn begin_tx(&self) -> Result<OpenTx> {
+        self.open_tx().await
+    }
+
+    async fn finish_tx(
+        &self,
+        tx: OpenTx,
+        node: NodeId,
+        held: Held,
+        output: Option<&str>,
+    ) -> Result<Ack> {
+        self.close_tx(tx, node, held, output).await
     }
 
     async fn cancel(&self, id: JobId, cancel: &AskCancel) -> Result<State> {

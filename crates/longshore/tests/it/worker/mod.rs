@@ -11,8 +11,12 @@ pub mod lease;
 pub mod outcomes;
 #[cfg(target_os = "linux")]
 pub mod processes;
+#[cfg(feature = "postgres")]
+pub mod races;
 pub mod slots;
 pub mod stops;
+pub mod transactions;
+pub mod typed;
 pub mod wakes;
 
 use std::future::Future;
@@ -237,6 +241,25 @@ macro_rules! every_worker_case {
                 a_rescue_by_a_node_without_handlers_is_enough,
                 there_is_a_leader_again_after_the_first_stops,
             ];
+            typed: [
+                a_handler_takes_what_it_needs,
+                what_cannot_be_taken_ends_the_attempt_as_it_says,
+                what_a_handler_lacks_is_said_at_the_start,
+                an_error_says_what_it_means,
+                a_kinds_own_backoff_comes_with_its_type,
+                a_handler_that_heeds_a_stop_loses_no_attempt,
+                a_function_that_blocks_is_a_handler_too,
+                an_output_comes_back_as_its_type,
+                layers_lie_around_one_handler_and_around_all,
+                a_limit_in_a_layer_is_shared_by_all_runs,
+                an_error_of_a_layer_fails_the_attempt,
+            ];
+            transactions: [
+                an_effect_and_its_completion_are_committed_together,
+                an_attempt_that_fails_leaves_no_effect,
+                a_handler_cut_off_by_a_stop_leaves_no_effect,
+                two_transactions_for_one_handler_are_refused,
+            ];
             wakes: [
                 an_idle_worker_starts_a_job_at_once,
                 retries_rescues_and_what_is_given_back_start_at_once,
@@ -282,6 +305,12 @@ mod postgres {
             a_stop_while_packets_vanish_ends_in_bounded_time,
             claims_pause_while_results_pile_up,
         ];
+        races: [
+            a_cancel_meanwhile_takes_the_effect_back,
+            a_lost_lease_takes_the_effect_back,
+            a_commit_whose_reply_is_lost_counts_once,
+            a_commit_that_never_arrives_does_nothing,
+        ];
         hints: [
             single_enqueues_share_their_commits,
             jobs_start_after_the_listener_was_killed_ten_times,
@@ -319,6 +348,10 @@ mod pooled {
         ];
         lease: [
             a_live_node_declared_lost_joins_anew,
+        ];
+        transactions: [
+            an_effect_and_its_completion_are_committed_together,
+            an_attempt_that_fails_leaves_no_effect,
         ];
     }
 }

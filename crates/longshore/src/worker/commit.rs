@@ -1,0 +1,45 @@
+//! The end of a handler that worked in a transaction of its own: both are committed together.
+
+use super::run::{Run, Went};
+use crate::job::outcome::storable;
+use crate::job::{JobError, Outcome, State};
+use crate::store::{Ack, Held};
+
+/// Ends the handler's transaction, if there is one, and says how the run went after that.
+///
+/// When the reply to the commit is lost, the run is said to have failed; writing that waits for the
+/// transaction and finds the job gone if it was committed.
+pub(super) async fn settle(run: &Run, went: Went) -> Went {
+    let open = match run.tx().take() {
+        Ok(None) => return went,
+        Ok(Some(open)) => open,
+        Err(held) => {
+            return match went {
+                Went::Answered(Outcome::Done(_)) => Went::Answered(Outcome::Failed(held)),
+                other => other,
+            };
+        }
+    };
+    let Went::Answered(Outcome::Done(output)) = went else {
+        // Dropped: rolled back.
+        return went;
+    };
+    let output = output.map(storable);
+    let (store, node) = (run.client().store().clone(), run.node());
+    let held = Held { id: run.id(), lease: run.lease() };
+    // A task of its own: cut off, the run no longer waits for it, but it ends one way or the other.
+    let ending = run
+        .client()
+        .engine()
+        .spawn(async move { store.finish_tx(open, node, held, output.as_deref()).await });
+    let outcome = match ending.await {
+        Ok(Ok(Ack::Recorded(State::Succeeded))) => return Went::Committed,
+        Ok(Ok(Ack::Recorded(_))) => Outcome::Cancel("cancelled; its work was rolled back".into()),
+        Ok(Ok(Ack::LeaseLost)) => {
+            Outcome::Failed(JobError::new("the lease was lost; its work was rolled back"))
+        }
+        Ok(Err(error)) => Outcome::Failed(error.into()),
+        Err(error) => Outcome::Failed(error.into()),
+    };
+    Went::Answered(outcome)
+}
