@@ -1,6 +1,7 @@
 //! Puts jobs in and answers questions about them. The only way in, for the CLI and for handlers too.
 
 mod bulk;
+mod each;
 mod export;
 mod funnel;
 mod output;
@@ -16,6 +17,7 @@ use crate::store::{
     self, AskCancel, Check, Count, Depth, Edit, Effort, Enqueued, ListQuery, NodeRow, Page, Result,
     Store, StoreError, StoreOptions, Tx,
 };
+pub use each::Acted;
 pub use export::Export;
 use funnel::Funnel;
 pub use output::OutputError;
@@ -189,8 +191,15 @@ impl Client {
     /// Makes a scheduled, retrying, dead or cancelled job queued, with at least `attempts` (1 to
     /// 1,000,000; beyond is cut) attempts left. [`StoreError::Refused`] in any other state.
     pub async fn retry(&self, id: JobId, attempts: u32) -> Result<()> {
+        self.retry_with(id, attempts, Edit::new()).await
+    }
+
+    /// The same with a change, both or neither: a dead job with its payload mended, say. It runs at once unless
+    /// the edit says when.
+    pub async fn retry_with(&self, id: JobId, attempts: u32, edit: Edit) -> Result<()> {
+        edit.check(&self.inner.limits)?;
         let attempts = attempts.clamp(1, 1_000_000);
-        self.call(move |store| async move { store.retry(id, attempts).await }).await
+        self.call(move |store| async move { store.retry(id, attempts, &edit).await }).await
     }
 
     /// Changes a waiting job; answers its version after that. [`StoreError::Refused`] if it does not

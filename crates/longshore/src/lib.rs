@@ -21,7 +21,7 @@ mod upkeep; // the leader's chores
 #[cfg(feature = "bench")]
 pub mod bench; // the figure, the floor and the ratio
 
-pub use client::{Client, Export, OutputError, PruneOptions, PruneReport};
+pub use client::{Acted, Client, Export, OutputError, PruneOptions, PruneReport};
 pub use clock::Clock;
 pub use job::{
     Backoff, IntoOutcome, Job, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,

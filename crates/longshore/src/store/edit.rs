@@ -101,6 +101,13 @@ impl Edit {
         if self.due == Some(Due::Now) { Event::RunNow } else { Event::Edit }
     }
 
+    /// Whether it says nothing at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Edit { due, priority, queue, payload, tags, version } = self;
+        let said = [due.is_some(), priority.is_some(), queue.is_some(), version.is_some()];
+        !said.contains(&true) && payload.is_none() && tags.is_none()
+    }
+
     /// Everything that can be wrong with it.
     pub(crate) fn check(&self, limits: &Limits) -> Result<(), Invalid> {
         let mut job = NewJob::new("edited");

@@ -4,6 +4,7 @@
 pub mod cancel;
 #[cfg(feature = "postgres")]
 pub mod cut;
+pub mod dead;
 pub mod files;
 #[cfg(feature = "postgres")]
 pub mod hints;
@@ -254,6 +255,10 @@ macro_rules! every_worker_case {
                 layers_lie_around_one_handler_and_around_all,
                 a_limit_in_a_layer_is_shared_by_all_runs,
                 an_error_of_a_layer_fails_the_attempt,
+            ];
+            dead: [
+                all_that_match_run_again_or_go,
+                all_that_match_are_cancelled,
             ];
             hooks: [
                 hooks_are_told_how_runs_start_and_end,
