@@ -302,8 +302,8 @@ pub struct StoreOptions {
     pub pool: u32,
     /// Whether a pooler such as PgBouncer stands before the database. Default: find out.
     pub pooler: Pooler,
-    /// Whether other nodes are told of new work (`NOTIFY`). Without, they find it by polling.
-    /// Default on. No effect on SQLite.
+    /// Whether other nodes are told of new work (`NOTIFY`), and heard. Without, it is found by
+    /// polling, which is always enough. Default on. No effect on SQLite.
     pub notify: bool,
     /// SQLite: what a commit waits for. Default [`Durability::Full`].
     pub durability: Durability,

@@ -79,7 +79,7 @@ const CASES: &[Row] = &[
     ("FC-060", "never before its time", &[Test("a_future_job_is_never_claimed_before_its_time")]),
     ("FC-061", "zones of server and process", &[Waits("schedules")]),
     ("FC-062", "somebody's old snapshot", &[Waits("bench")]),
-    ("FC-063", "what notifying costs", &[Waits("bench")]),
+    ("FC-063", "what notifying costs", &[Test("callers_at_once_notify_once_in_a_while"), Test("switched_off_nobody_is_told"), Test("polling_alone_runs_every_job")]),
     ("FC-064", "a killed notification session", &[Test("a_killed_listener_comes_back"), Test("jobs_start_after_the_listener_was_killed_ten_times")]),
     ("FC-065", "a database away for minutes", &[Test("results_outlast_an_outage_and_nothing_runs_twice"), Test("a_node_without_its_database_burns_no_processor"), Test("readiness_goes_with_the_lease_and_comes_back")]),
     ("FC-066", "the suite through a pooler", &[Test("postgresql_is_tested_or_said_to_be_left_out")]),

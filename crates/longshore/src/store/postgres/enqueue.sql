@@ -3,6 +3,8 @@
 -- $1 id · $2 kind · $3 queue · $4 priority · $5 run_at or null · $6 delay, µs · $7 max_attempts · $8 backoff
 -- $9 timeout_ms · $10 retain_ms · $11 tags, a JSON array · $12 meta · $13 payload
 -- $14 now, of a test's clock · $15 unique key, as it is stored and taken already, or null for none at all
+-- $16 whether to tell other nodes from inside this transaction, a caller's: here, since a statement of its own
+-- would cost it two round trips more
 with clock as materialized (
     select coalesce($14::timestamptz, statement_timestamp()) as now),
 input as materialized (
@@ -39,5 +41,12 @@ aside as (
     on conflict (id) do nothing)
 select a.id, a.run_at <= c.now as due,
     -- Below where other nodes' low-water marks may stand.
-    a.run_at < c.now - interval '1 second' as early
+    a.run_at < c.now - interval '1 second' as early,
+    case when $16::boolean then (
+        select longshore.tell(
+            case when bool_or(n.run_at < k.now - interval '1 second') then 'start' else 'look' end)::text
+        from added n, clock k
+        where n.run_at <= k.now
+        having count(*) > 0)
+    end as told
 from added a, clock c

@@ -275,6 +275,8 @@ macro_rules! every_worker_case {
                 an_idle_worker_starts_a_job_at_once,
                 retries_rescues_and_what_is_given_back_start_at_once,
                 a_commit_of_another_process_starts_a_job_at_once,
+                a_callers_commit_wakes_an_idle_worker,
+                polling_alone_runs_every_job,
                 a_failed_job_comes_back_at_its_time,
                 a_bad_row_fails_no_neighbour,
             ];
@@ -326,6 +328,9 @@ mod postgres {
             single_enqueues_share_their_commits,
             jobs_start_after_the_listener_was_killed_ten_times,
             a_leader_whose_first_chore_fails_does_it_later,
+            callers_at_once_notify_once_in_a_while,
+            switched_off_nobody_is_told,
+            a_database_may_switch_it_off_for_callers,
         ];
     }
     #[cfg(target_os = "linux")]
@@ -363,6 +368,9 @@ mod pooled {
         transactions: [
             an_effect_and_its_completion_are_committed_together,
             an_attempt_that_fails_leaves_no_effect,
+        ];
+        wakes: [
+            polling_alone_runs_every_job,
         ];
     }
 }
