@@ -13,8 +13,8 @@ use crate::engine::Engine;
 use crate::job::{Invalid, JobId, JobRow, Limits, NewJob, State};
 use crate::query::Filter;
 use crate::store::{
-    self, AskCancel, Count, Edit, Effort, Enqueued, ListQuery, NodeRow, Page, Result, Store,
-    StoreError, StoreOptions, Tx,
+    self, AskCancel, Check, Count, Depth, Edit, Effort, Enqueued, ListQuery, NodeRow, Page, Result,
+    Store, StoreError, StoreOptions, Tx,
 };
 pub use export::Export;
 use funnel::Funnel;
@@ -174,6 +174,12 @@ impl Client {
     /// All nodes, live ones first.
     pub async fn nodes(&self) -> Result<Vec<NodeRow>> {
         self.call(|store| async move { store.nodes().await }).await
+    }
+
+    /// Looks at the database and at what it needs: schema, settings, place, damage, jobs without a node.
+    /// Writes nothing. [`Depth::Full`] may take minutes over a large SQLite file.
+    pub async fn doctor(&self, depth: Depth) -> Result<Vec<Check>> {
+        self.call(move |store| async move { store.checkup(depth).await }).await
     }
 
     /// The schema's version; 0 for an empty database.

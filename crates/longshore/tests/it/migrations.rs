@@ -139,6 +139,6 @@ async fn first_schema(t: &Harness) {
 }
 
 #[cfg(feature = "postgres")]
-const FLAVOURS: [Flavour; 3] = [Flavour::Sqlite, Flavour::Postgres, Flavour::Pooled];
+pub const FLAVOURS: [Flavour; 3] = [Flavour::Sqlite, Flavour::Postgres, Flavour::Pooled];
 #[cfg(not(feature = "postgres"))]
-const FLAVOURS: [Flavour; 1] = [Flavour::Sqlite];
+pub const FLAVOURS: [Flavour; 1] = [Flavour::Sqlite];

@@ -57,6 +57,8 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
     let by_hand = [
         ("cancel.sql", "ask", 4),
         ("cancel.sql", "mark", 4),
+        ("checkup.sql", "quick", 0),
+        ("checkup.sql", "whole", 0),
         ("claim.sql", "take", 6 + 2 * LANES),
         ("edit.sql", "delete", 1),
         ("edit.sql", "delete_ended", 1),
@@ -80,16 +82,29 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
     block_on(async {
         let t = Harness::fresh(Flavour::Sqlite).await.expect("SQLite");
         let mut conn = t.sqlite_conn().await;
-        let code: String =
-            ["claim", "edit", "enqueue", "finish", "node", "prune", "read", "retention", "unique"]
-                .map(|name| source(&format!("{name}.rs")))
-                .concat();
-        for file in [
-            "cancel",
+        let code: String = [
+            "checkup",
             "claim",
             "edit",
             "enqueue",
             "finish",
+            "host",
+            "node",
+            "prune",
+            "read",
+            "retention",
+            "unique",
+        ]
+        .map(|name| source(&format!("{name}.rs")))
+        .concat();
+        for file in [
+            "cancel",
+            "checkup",
+            "claim",
+            "edit",
+            "enqueue",
+            "finish",
+            "host",
             "leader",
             "list",
             "look",

@@ -2,12 +2,13 @@
 
 -- step: join
 -- $1 id · $2 name · $3 version · $4 queues, JSON · $5 kinds, JSON · $6 now · $7 expires_at
-INSERT INTO longshore_node (id, name, version, queues, kinds, started_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7);
+-- $8 host
+INSERT INTO longshore_node (id, name, version, queues, kinds, started_at, expires_at, host, seen_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $6);
 
 -- step: beat
--- $1 id · $2 expires_at
-UPDATE longshore_node SET expires_at = $2 WHERE id = $1 AND lost_at IS NULL;
+-- $1 id · $2 expires_at · $3 now
+UPDATE longshore_node SET expires_at = $2, seen_at = $3 WHERE id = $1 AND lost_at IS NULL;
 
 -- step: leave
 -- $1 id
