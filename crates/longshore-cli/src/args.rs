@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use longshore::JobId;
 
 use lists::QUERY;
-pub(crate) use lists::{CountArgs, ExportArgs, ExportFormat, ListArgs, WatchArgs};
+pub(crate) use lists::{CheckDeployArgs, CountArgs, ExportArgs, ExportFormat, ListArgs, WatchArgs};
 
 use crate::settings::LogFormat;
 use crate::span::Span;
@@ -76,6 +76,9 @@ pub(crate) enum Command {
     /// Look at jobs, cancel them, run them again
     #[command(subcommand)]
     Jobs(JobsCommand),
+    /// Decode the jobs that wait with this program's handlers, before it is rolled out; nothing runs
+    #[command(after_help = QUERY)]
+    CheckDeploy(CheckDeployArgs),
     /// Look at the processes that run jobs
     #[command(subcommand)]
     Nodes(NodesCommand),
@@ -168,6 +171,9 @@ pub(crate) enum JobsCommand {
     Show {
         /// The job
         id: JobId,
+        /// With the redacted fields of its payload
+        #[arg(long)]
+        reveal: bool,
     },
     /// End a waiting job, or ask the node of a running one to stop it
     Cancel {

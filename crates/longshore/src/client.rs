@@ -14,8 +14,8 @@ use crate::engine::Engine;
 use crate::job::{Invalid, JobId, JobRow, Limits, NewJob, State};
 use crate::query::Filter;
 use crate::store::{
-    self, AskCancel, Check, Count, Depth, Edit, Effort, Enqueued, ListQuery, NodeRow, Page, Result,
-    Store, StoreError, StoreOptions, Tx,
+    self, AskCancel, Check, Count, Depth, Detail, Edit, Effort, Enqueued, ListQuery, NodeRow, Page,
+    Result, Store, StoreError, StoreOptions, Tx,
 };
 pub use each::Acted;
 pub use export::Export;
@@ -153,8 +153,14 @@ impl Client {
         Ok(())
     }
 
-    /// A job, whole; [`StoreError::NotFound`] if there is none with that id (any more).
+    /// A job, whole but for the redacted fields of its payload; [`StoreError::NotFound`] if there is none with that
+    /// id (any more).
     pub async fn get(&self, id: JobId) -> Result<JobRow> {
+        Ok(self.reveal(id).await?.for_people())
+    }
+
+    /// A job with the redacted fields of its payload: for programs, and for people who may see them.
+    pub async fn reveal(&self, id: JobId) -> Result<JobRow> {
         let found = self.call(move |store| async move { store.get(id).await }).await?;
         found.ok_or(StoreError::NotFound(id))
     }
@@ -163,7 +169,12 @@ impl Client {
     /// on from: it looks at a bounded number of rows. [`StoreError::Cursor`] for a cursor of another
     /// filter.
     pub async fn list(&self, query: ListQuery) -> Result<Page> {
-        self.call(|store| async move { store.list(&query).await }).await
+        let detail = query.detail;
+        let mut page = self.call(|store| async move { store.list(&query).await }).await?;
+        if detail != Detail::Revealed {
+            page.jobs = page.jobs.into_iter().map(JobRow::for_people).collect();
+        }
+        Ok(page)
     }
 
     /// How many jobs pass the filter. [`Effort::Bounded`] takes milliseconds and stops at 10,000.

@@ -11,6 +11,7 @@ pub(crate) mod unique;
 
 mod invalid;
 pub(crate) mod new;
+pub(crate) mod redact;
 mod row;
 mod typed;
 

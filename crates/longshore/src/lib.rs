@@ -31,4 +31,6 @@ pub use observe::Health;
 pub use query::Filter;
 pub use store::{Edit, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};
 pub use time::{InvalidTimestamp, Timestamp};
-pub use worker::{Failure, Hook, Run, RunReport, StopReason, Worker, WorkerConfig, Working};
+pub use worker::{
+    Decoders, Failure, Fit, Hook, Run, RunReport, StopReason, Worker, WorkerConfig, Working,
+};

@@ -35,7 +35,9 @@ use crate::time::Timestamp;
 pub(crate) use bulk::{PART_BYTES, PART_JOBS};
 pub use bulk::{Part, Parts};
 pub use checkup::{Check, Depth, Verdict};
-pub use claim::{Claim, Claimed, ClaimedJob, LANES, LaneMark, QueueAsk, START};
+pub use claim::{
+    ANY_VERSION, Claim, Claimed, ClaimedJob, KindAsk, LANES, LaneMark, QueueAsk, START,
+};
 pub use edit::Edit;
 pub use ending::{Ack, Ending, Held, MAX_THROTTLES, NodeFault};
 pub use error::StoreError;
@@ -93,7 +95,8 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     async fn enqueue_in(&self, conn: Conn<'_>, jobs: &[NewJob]) -> Result<Vec<Enqueued>>;
 
     /// Takes queued jobs, of each queue up to its limit: smallest `priority` first, then oldest
-    /// `run_at`, then smallest id. Each gets one more attempt and the claim's number as its lease.
+    /// `run_at`, then smallest id. Each gets one more attempt and the claim's number as its lease. A job of
+    /// another kind than those asked for, or of a greater version, is left as it is.
     /// Fewer jobs than asked for, or none, is a normal answer. A node that is lost or unknown gets
     /// none and `live: false`.
     ///

@@ -3,6 +3,7 @@
 mod claimer;
 mod commit;
 mod config;
+mod decoders;
 mod endings;
 mod heartbeat;
 mod hooks;
@@ -34,6 +35,7 @@ use crate::observe::{Gauges, Health};
 use crate::store::{NewNode, NodeId, Result, StoreError};
 use crate::upkeep;
 pub use config::WorkerConfig;
+pub use decoders::{Decoders, Fit};
 pub(crate) use heartbeat::Beating;
 use heartbeat::Heartbeat;
 pub(crate) use hooks::Hooks;
@@ -164,7 +166,7 @@ impl Worker {
         H: Handler<J, Args>,
     {
         let call = handler.into_call();
-        self.registry.add_typed::<J>(registry::Handler { call, blocks: false }, H::check);
+        self.registry.add_typed::<J>(registry::Handler::typed::<J>(call, false), H::check);
         self
     }
 
@@ -175,7 +177,7 @@ impl Worker {
         H: BlockingHandler<J, Args>,
     {
         let call = handler.into_call();
-        self.registry.add_typed::<J>(registry::Handler { call, blocks: true }, H::check);
+        self.registry.add_typed::<J>(registry::Handler::typed::<J>(call, true), H::check);
         self
     }
 
@@ -220,6 +222,12 @@ impl Worker {
     {
         self.registry.add_backoff(kind.into(), Arc::new(backoff));
         self
+    }
+
+    /// What its handlers would make of jobs that wait. For a look before this program is rolled out: nothing is
+    /// started.
+    pub fn decoders(&self) -> Decoders {
+        self.registry.decoders()
     }
 
     /// Starts serving; handlers run on the current tokio runtime. The database may be away: the
@@ -371,7 +379,7 @@ impl Process {
         let known = self.known.clone();
         let (runs, ends) = Runs::new(self.on.clone(), client.clone(), known, id);
         let claimer =
-            claimer::Claimer::new(id, self.known.registry.kinds().into(), config.poll_every);
+            claimer::Claimer::new(id, self.known.registry.asks().into(), config.poll_every);
         let parts = (Slots::new(queues), runs, claimer);
         let mut node = Node::new(client.clone(), config.clone(), id, parts, self.gauges.clone());
 

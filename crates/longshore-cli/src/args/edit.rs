@@ -23,6 +23,12 @@ pub(crate) struct EditArgs {
     /// Another payload: JSON, @FILE, or - for stdin
     #[arg(long, short, value_name = "JSON")]
     pub payload: Option<String>,
+    /// Which version the payload has
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub payload_version: Option<i128>,
+    /// Open the payload in the editor with its redacted fields
+    #[arg(long)]
+    pub reveal: bool,
     /// Another queue
     #[arg(long, short)]
     pub queue: Option<String>,

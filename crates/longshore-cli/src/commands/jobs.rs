@@ -23,7 +23,7 @@ pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, 
         JobsCommand::Count(args) => list::count(&context, args).await,
         JobsCommand::Watch(args) => watch::run(&context, args).await,
         JobsCommand::Export(args) => export::run(&context, args).await,
-        JobsCommand::Show { id } => show(&context, id).await,
+        JobsCommand::Show { id, reveal } => show(&context, id, reveal).await,
         JobsCommand::Cancel { id, why, by } => {
             let by = by.or_else(user_name);
             cancel(&context, id, AskCancel { by, why }).await
@@ -36,8 +36,9 @@ pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, 
     }
 }
 
-async fn show(context: &Context, id: JobId) -> Result<Exit, Failure> {
-    let job = open_existing(&context.settings).await?.get(id).await?;
+async fn show(context: &Context, id: JobId, reveal: bool) -> Result<Exit, Failure> {
+    let client = open_existing(&context.settings).await?;
+    let job = if reveal { client.reveal(id).await? } else { client.get(id).await? };
     if context.json {
         json(&JobView::new(&job))?;
     } else {

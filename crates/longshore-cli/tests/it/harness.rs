@@ -82,7 +82,11 @@ impl Place {
     }
 
     pub fn run(&self, args: &[&str]) -> Said {
-        said(self.command(args).stdin(Stdio::null()).output().expect("the executable runs"))
+        self.said_by(self.command(args))
+    }
+
+    pub fn said_by(&self, mut command: Command) -> Said {
+        said(command.stdin(Stdio::null()).output().expect("the executable runs"))
     }
 
     pub fn run_with(&self, args: &[&str], stdin: &[u8]) -> Said {

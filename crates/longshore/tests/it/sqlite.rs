@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use longshore::store::{Claim, LANES, Repeat, START, Store, StoreError};
+use longshore::store::{Claim, KindAsk, LANES, Repeat, START, Store, StoreError};
 use longshore::{Clock, StoreOptions};
 use sqlx::{AssertSqlSafe, Connection, Executor, SqlSafeStr};
 
@@ -207,7 +207,7 @@ async fn work_of_a_look(t: &Harness) -> u64 {
         .bind(1_i64)
         .bind(t.now().await.as_micros())
         .bind("default")
-        .bind("[\"k\"]")
+        .bind("[[\"k\",1]]")
         .bind(100_i64);
     for _ in 0..LANES {
         look = look.bind(START.0.as_micros()).bind(START.1);
@@ -268,7 +268,7 @@ fn two_processes_share_a_file() {
 async fn one_process(store: &dyn Store) -> usize {
     let node = longshore::store::NodeId::new();
     store.join(&new_node(node)).await.expect("a node joins");
-    let (queues, kinds) = ([ask("default", 20)], [KIND.to_owned()]);
+    let (queues, kinds) = ([ask("default", 20)], [KindAsk { kind: KIND.into(), version: 1 }]);
     let mut done = 0;
     for no in 1..=20 {
         store.enqueue(&jobs(5), Repeat::No).await.expect("nobody is told that the file is busy");

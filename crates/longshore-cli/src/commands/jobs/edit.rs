@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Context;
 use super::matching::{self, Action};
 use crate::args::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
-use crate::commands::enqueue::{PRIORITIES, payload, within};
+use crate::commands::enqueue::{PRIORITIES, VERSIONS, payload, within};
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
@@ -113,6 +113,9 @@ fn wanted(args: &EditArgs, payload_limit: usize) -> Result<Edit, Failure> {
     if let Some(given) = &args.payload {
         edit = edit.payload(payload::read(given, payload_limit)?);
     }
+    if let Some(version) = args.payload_version {
+        edit = edit.payload_version(within("payload_version", version, VERSIONS)?);
+    }
     if let Some(queue) = &args.queue {
         edit = edit.queue(queue);
     }
@@ -133,8 +136,9 @@ fn wanted(args: &EditArgs, payload_limit: usize) -> Result<Edit, Failure> {
 
 /// Whether no option says what to change.
 fn is_bare(args: &EditArgs) -> bool {
-    let EditArgs { payload, queue, priority, tags, no_tags, delay, at, .. } = args;
+    let EditArgs { payload, payload_version, queue, priority, tags, no_tags, delay, at, .. } = args;
     payload.is_none()
+        && payload_version.is_none()
         && queue.is_none()
         && priority.is_none()
         && tags.is_empty()
@@ -154,7 +158,14 @@ async fn written(
     let editor = named("VISUAL").or_else(|| named("EDITOR")).ok_or_else(|| {
         Failure::usage("say what to change, such as --payload; or set VISUAL or EDITOR")
     })?;
-    let job = client.get(args.id).await?;
+    // What is hidden would be overwritten by the words in its place.
+    let job = client.reveal(args.id).await?;
+    if !job.redacted.is_empty() && !args.reveal {
+        let fields = job.redacted.join(", ");
+        return Err(Failure::usage(format!(
+            "the payload has redacted fields ({fields}); --reveal opens it with them, --payload replaces it"
+        )));
+    }
     let cannot = |what: &str, error: std::io::Error| Failure::failed(format!("{what}: {error}"));
     let mut file = tempfile::Builder::new()
         .suffix(".json")

@@ -31,5 +31,5 @@ ORDER BY live DESC, n.started_at DESC, n.id DESC LIMIT 1000;
 -- $1 node · $2 claim number
 SELECT id, kind, queue, priority, run_at, attempt, max_attempts, backoff, timeout_ms, meta,
     coalesce(payload, (SELECT p.payload FROM longshore_payload AS p WHERE p.id = longshore_job.id))
-        AS payload, lease
+        AS payload, lease, payload_version, redacted
 FROM longshore_job WHERE node = $1 AND lease = $2;

@@ -19,6 +19,7 @@ pub mod slots;
 pub mod stops;
 pub mod transactions;
 pub mod typed;
+pub mod versions;
 pub mod wakes;
 
 use std::future::Future;
@@ -270,6 +271,15 @@ macro_rules! every_worker_case {
                 an_attempt_that_fails_leaves_no_effect,
                 a_handler_cut_off_by_a_stop_leaves_no_effect,
                 two_transactions_for_one_handler_are_refused,
+            ];
+            versions: [
+                an_older_payload_is_upgraded_when_it_runs,
+                what_cannot_be_upgraded_is_dead_at_once,
+                two_programs_share_the_work_of_a_rollout,
+                what_does_not_fit_is_not_quoted,
+                people_are_shown_no_redacted_field,
+                a_program_can_be_asked_what_it_would_do,
+                a_version_that_no_job_can_have_is_refused_at_the_start,
             ];
             wakes: [
                 an_idle_worker_starts_a_job_at_once,
