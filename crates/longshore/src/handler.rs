@@ -5,6 +5,7 @@
 
 mod answer;
 mod layer;
+mod takes;
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -16,6 +17,7 @@ use tower_layer::Layer;
 pub use answer::IntoAnswer;
 pub(crate) use layer::wrap;
 pub use layer::{Layered, RunService};
+pub use takes::{Later, Takes};
 
 use crate::extract::{FromRun, Given};
 use crate::job::{Job, JobError, Outcome};
@@ -84,6 +86,7 @@ pub struct WithLayer<H, L, J, Args> {
     takes: PhantomData<fn(J, Args)>,
 }
 
+#[diagnostic::do_not_recommend]
 impl<H, L, J, Args> Handler<J, Args> for WithLayer<H, L, J, Args>
 where
     H: Handler<J, Args>,
@@ -123,7 +126,7 @@ macro_rules! handlers {
         impl<Fun, Fut, J, $($arg,)*> Handler<J, ($($arg,)*)> for Fun
         where
             Fun: Fn(J, $($arg),*) -> Fut + Clone + Send + Sync + 'static,
-            Fut: Future<Output: IntoAnswer<J::Output>> + Send + 'static,
+            Fut: Later<Output: IntoAnswer<J::Output>> + Send + 'static,
             J: Job,
             $($arg: FromRun + 'static,)*
         {

@@ -27,7 +27,7 @@ use tower_layer::Layer;
 use crate::client::Client;
 use crate::engine::within;
 use crate::extract::{Given, States};
-use crate::handler::{self, BlockingHandler, Call, Handler, Layered, RunService};
+use crate::handler::{self, BlockingHandler, Call, Handler, Layered, RunService, Takes};
 use crate::job::{IntoOutcome, Job};
 use crate::observe::{Gauges, Health};
 use crate::store::{NewNode, NodeId, Result, StoreError};
@@ -156,7 +156,7 @@ impl Worker {
     pub fn job<J, Args, H>(mut self, handler: H) -> Worker
     where
         J: Job,
-        H: Handler<J, Args>,
+        H: Takes<J, Args> + Handler<J, Args>,
     {
         let call = handler.into_call();
         self.registry.add_typed::<J>(registry::Handler { call, blocks: false }, H::check);
@@ -167,7 +167,7 @@ impl Worker {
     pub fn job_blocking<J, Args, H>(mut self, handler: H) -> Worker
     where
         J: Job,
-        H: BlockingHandler<J, Args>,
+        H: Takes<J, Args> + BlockingHandler<J, Args>,
     {
         let call = handler.into_call();
         self.registry.add_typed::<J>(registry::Handler { call, blocks: true }, H::check);
