@@ -3,6 +3,8 @@
 pub mod backoff;
 mod fault;
 pub mod json;
+#[doc(hidden)] // for `distinct_kinds!`
+pub mod kinds;
 pub mod name;
 pub mod outcome;
 pub mod state;
@@ -28,7 +30,7 @@ pub use outcome::{IntoOutcome, Outcome};
 pub use row::{AttemptError, AttemptFault, Cancel, JobRow};
 pub use state::{Event, State};
 pub use typed::Job;
-pub use unique::{OnConflict, Unique};
+pub use unique::{Fields, OnConflict, Unique};
 
 /// A job's id: a UUIDv7 made where the job is enqueued, growing within a process, so that ids carry
 /// the order of enqueueing.
