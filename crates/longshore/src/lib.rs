@@ -27,6 +27,8 @@ pub use job::{
     Backoff, IntoOutcome, Job, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,
     Unique,
 };
+#[cfg(feature = "macros")]
+pub use longshore_macros::Job;
 pub use observe::Health;
 pub use query::Filter;
 pub use store::{Edit, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};

@@ -7,6 +7,8 @@ mod conformance;
 mod cases;
 #[cfg(feature = "postgres")]
 mod days;
+#[cfg(feature = "macros")]
+mod derive;
 mod docs;
 #[cfg(feature = "postgres")]
 mod door;
