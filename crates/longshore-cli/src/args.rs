@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Retention(RetentionCommand),
     /// Remove ended jobs that are past their time, now and to the end
     Prune(PruneArgs),
+    /// Check the database and what it needs, and say what to do; exit 1 if something is wrong
+    Doctor(DoctorArgs),
     /// Measure a database that holds no jobs: our figures, and the floor of the same SQL in a bare loop
     Bench(BenchArgs),
 }
@@ -129,6 +131,13 @@ pub(crate) struct WorkerArgs {
     /// The folder whose files jobs may read and write [default: the working folder]
     #[arg(long, value_name = "FOLDER")]
     pub files_root: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// SQLite: look at every page, but do not compare indexes with their tables
+    #[arg(long)]
+    pub quick: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,6 +3,7 @@
 mod bench;
 pub(crate) mod demo;
 mod dev;
+mod doctor;
 mod enqueue;
 mod jobs;
 mod migrate;
@@ -43,6 +44,7 @@ pub(crate) async fn run(context: Context, command: Command) -> Result<Exit, Fail
         Command::Nodes(command) => nodes::run(context, command).await,
         Command::Retention(command) => retention::run(context, command).await,
         Command::Prune(args) => prune::run(context, args).await,
+        Command::Doctor(args) => doctor::run(context, args).await,
         Command::Bench(args) => bench::run(context, args).await,
     }
 }

@@ -69,7 +69,11 @@ impl Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         let exit = match &error {
-            StoreError::Invalid(_) | StoreError::Config(_) | StoreError::Cursor(_) => Exit::Usage,
+            StoreError::Invalid(_)
+            | StoreError::Config(_)
+            | StoreError::SharedMount { .. }
+            | StoreError::OtherHost { .. }
+            | StoreError::Cursor(_) => Exit::Usage,
             StoreError::NotFound(_) => Exit::NotFound,
             StoreError::Refused { .. }
             | StoreError::VersionChanged { .. }

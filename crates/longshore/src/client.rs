@@ -13,8 +13,8 @@ use crate::engine::Engine;
 use crate::job::{Invalid, JobId, JobRow, Limits, NewJob, State};
 use crate::query::Filter;
 use crate::store::{
-    self, AskCancel, Count, Edit, Effort, Enqueued, ListQuery, NodeRow, Page, Result, Store,
-    StoreError, StoreOptions, Tx,
+    self, AskCancel, Check, Count, Depth, Detail, Edit, Effort, Enqueued, ListQuery, NodeRow, Page,
+    Result, Store, StoreError, StoreOptions, Tx,
 };
 pub use export::Export;
 use funnel::Funnel;
@@ -116,8 +116,14 @@ impl Client {
         Ok(())
     }
 
-    /// A job, whole; [`StoreError::NotFound`] if there is none with that id (any more).
+    /// A job, whole but for the redacted fields of its payload; [`StoreError::NotFound`] if there is none with that
+    /// id (any more).
     pub async fn get(&self, id: JobId) -> Result<JobRow> {
+        Ok(self.reveal(id).await?.for_people())
+    }
+
+    /// A job with the redacted fields of its payload: for programs, and for people who may see them.
+    pub async fn reveal(&self, id: JobId) -> Result<JobRow> {
         let found = self.call(move |store| async move { store.get(id).await }).await?;
         found.ok_or(StoreError::NotFound(id))
     }
@@ -126,7 +132,12 @@ impl Client {
     /// on from: it looks at a bounded number of rows. [`StoreError::Cursor`] for a cursor of another
     /// filter.
     pub async fn list(&self, query: ListQuery) -> Result<Page> {
-        self.call(|store| async move { store.list(&query).await }).await
+        let detail = query.detail;
+        let mut page = self.call(|store| async move { store.list(&query).await }).await?;
+        if detail != Detail::Revealed {
+            page.jobs = page.jobs.into_iter().map(JobRow::for_people).collect();
+        }
+        Ok(page)
     }
 
     /// How many jobs pass the filter. [`Effort::Bounded`] takes milliseconds and stops at 10,000.
@@ -174,6 +185,12 @@ impl Client {
     /// All nodes, live ones first.
     pub async fn nodes(&self) -> Result<Vec<NodeRow>> {
         self.call(|store| async move { store.nodes().await }).await
+    }
+
+    /// Looks at the database and at what it needs: schema, settings, place, damage, jobs without a node.
+    /// Writes nothing. [`Depth::Full`] may take minutes over a large SQLite file.
+    pub async fn doctor(&self, depth: Depth) -> Result<Vec<Check>> {
+        self.call(move |store| async move { store.checkup(depth).await }).await
     }
 
     /// The schema's version; 0 for an empty database.

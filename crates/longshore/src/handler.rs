@@ -4,6 +4,7 @@
 //! outcome.
 
 mod answer;
+mod decode;
 mod layer;
 mod takes;
 
@@ -15,6 +16,8 @@ use std::sync::Arc;
 use tower_layer::Layer;
 
 pub use answer::IntoAnswer;
+use decode::decode;
+pub(crate) use decode::{DecodeCheck, check, words};
 pub(crate) use layer::wrap;
 pub use layer::{Layered, RunService};
 pub use takes::{Later, Takes};
@@ -101,14 +104,6 @@ where
     fn check(given: &Given<'_>) -> Result<(), String> {
         H::check(given)
     }
-}
-
-/// The run's payload as a job. What does not fit is dead: it will not fit the next time either.
-fn decode<J: Job>(run: &Run) -> Result<J, Outcome> {
-    run.decode().map_err(|error| {
-        let name = std::any::type_name::<J>();
-        Outcome::Dead(JobError::new(format!("the payload is no `{name}`: {error}")))
-    })
 }
 
 /// Goes on with a value, or answers at once.

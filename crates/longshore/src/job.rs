@@ -13,6 +13,7 @@ pub(crate) mod unique;
 
 mod invalid;
 pub(crate) mod new;
+pub(crate) mod redact;
 mod row;
 mod typed;
 

@@ -33,4 +33,4 @@ pub use observe::Health;
 pub use query::Filter;
 pub use store::{Edit, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};
 pub use time::{InvalidTimestamp, Timestamp};
-pub use worker::{Failure, Run, StopReason, Worker, WorkerConfig, Working};
+pub use worker::{Decoders, Failure, Fit, Run, StopReason, Worker, WorkerConfig, Working};

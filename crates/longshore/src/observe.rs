@@ -34,6 +34,9 @@ pub struct Health {
     pub prune_lag_ms: Option<u64>,
     /// Ended jobs that this process removed as the leader.
     pub pruned_total: u64,
+    /// Bytes of SQLite's side file (`-wal`), as upkeep saw it last. It grows while a reader holds a
+    /// snapshot. `None` on PostgreSQL and in memory, and before the first look.
+    pub side_file_bytes: Option<u64>,
 }
 
 /// The numbers behind [`Health`], written by the node and read by anybody.
@@ -56,6 +59,8 @@ struct Inner {
     /// [`NOT_LEADING`] while another node leads.
     prune_lag_ms: AtomicU64,
     pruned: AtomicU64,
+    /// One more than its bytes; 0 where there is none.
+    side_file: AtomicU64,
 }
 
 const NOT_LEADING: u64 = u64::MAX;
@@ -118,6 +123,10 @@ impl Gauges {
         self.0.pruned.fetch_add(jobs, Ordering::Relaxed);
     }
 
+    pub fn side_file(&self, bytes: Option<u64>) {
+        self.0.side_file.store(bytes.map_or(0, |bytes| bytes + 1), Ordering::Relaxed);
+    }
+
     pub fn health(&self) -> Health {
         let get = |gauge: &AtomicU64| gauge.load(Ordering::Relaxed);
         Health {
@@ -134,6 +143,7 @@ impl Gauges {
             lost_total: get(&self.0.lost),
             prune_lag_ms: Some(get(&self.0.prune_lag_ms)).filter(|ms| *ms != NOT_LEADING),
             pruned_total: get(&self.0.pruned),
+            side_file_bytes: get(&self.0.side_file).checked_sub(1),
         }
     }
 }

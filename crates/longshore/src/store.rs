@@ -1,6 +1,7 @@
 //! Where jobs live: one trait, two backends, held to the same words by one conformance suite.
 
 mod bulk;
+pub(crate) mod checkup;
 mod claim;
 mod edit;
 mod ending;
@@ -33,7 +34,10 @@ use crate::time::Timestamp;
 
 pub(crate) use bulk::{PART_BYTES, PART_JOBS};
 pub use bulk::{Part, Parts};
-pub use claim::{Claim, Claimed, ClaimedJob, LANES, LaneMark, QueueAsk, START};
+pub use checkup::{Check, Depth, Verdict};
+pub use claim::{
+    ANY_VERSION, Claim, Claimed, ClaimedJob, KindAsk, LANES, LaneMark, QueueAsk, START,
+};
 pub use edit::Edit;
 pub use ending::{Ack, Ending, Held, MAX_THROTTLES, NodeFault};
 pub use error::StoreError;
@@ -91,7 +95,8 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     async fn enqueue_in(&self, conn: Conn<'_>, jobs: &[NewJob]) -> Result<Vec<Enqueued>>;
 
     /// Takes queued jobs, of each queue up to its limit: smallest `priority` first, then oldest
-    /// `run_at`, then smallest id. Each gets one more attempt and the claim's number as its lease.
+    /// `run_at`, then smallest id. Each gets one more attempt and the claim's number as its lease. A job of
+    /// another kind than those asked for, or of a greater version, is left as it is.
     /// Fewer jobs than asked for, or none, is a normal answer. A node that is lost or unknown gets
     /// none and `live: false`.
     ///
@@ -213,6 +218,13 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// Refused with [`StoreError::NotLeader`] when the leader's term is over.
     async fn prune(&self, pruner: Pruner) -> Result<Pruned>;
 
+    /// Looks at the database and at what it needs, and writes nothing. A look that fails is a failed
+    /// check where the others can go on without it.
+    async fn checkup(&self, depth: Depth) -> Result<Vec<Check>>;
+
+    /// SQLite in a file: bytes of its side file (`-wal`), which grows while a reader holds a snapshot.
+    fn side_file_bytes(&self) -> Option<u64>;
+
     /// What wakes this process: its own calls, and other processes as far as they can be heard.
     fn wakes(&self) -> &WakeHub;
 
@@ -300,6 +312,16 @@ pub struct StoreOptions {
     /// SQLite: whether a missing file is made. Default yes; without, opening it is refused with
     /// [`StoreError::NoDatabase`], as suits a program that only looks.
     pub create: bool,
+    /// SQLite: whether a file on a network or host-shared file system is opened all the same, with a
+    /// warning. Default no: it is refused with [`StoreError::SharedMount`]. Told on Linux alone.
+    pub allow_shared_mount: bool,
+    /// SQLite: whether a file is opened although a node of another host serves it. Default no: that is
+    /// refused with [`StoreError::OtherHost`]. Two hosts that write to one file damage it.
+    pub allow_other_host: bool,
+    /// SQLite: what tells this host from others. Default: its name, and the id that the kernel was given
+    /// at its start, which all containers of a host have in common and which alone counts. The last word
+    /// is what is compared. No effect on PostgreSQL.
+    pub host: Option<String>,
     /// How long a call waits for a database that is locked or has no free connection. Default 5 s.
     pub busy_for: Duration,
 }
@@ -335,6 +357,9 @@ impl Default for StoreOptions {
             notify: true,
             durability: Durability::Full,
             create: true,
+            allow_shared_mount: false,
+            allow_other_host: false,
+            host: None,
             busy_for: Duration::from_secs(5),
         }
     }

@@ -79,6 +79,7 @@ impl Upkeep {
         if quiet_until.is_some_and(|until| Instant::now() < until) {
             return Ok(());
         }
+        self.gauges.side_file(self.store.side_file_bytes());
         let node = self.node;
         let term = within(CALL_LIMIT, "lead", self.store.lead(node, self.lease_for)).await;
         let now_leads = term?.map(|term| Lead { node, term });

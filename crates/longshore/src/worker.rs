@@ -3,6 +3,7 @@
 mod claimer;
 mod commit;
 mod config;
+mod decoders;
 mod endings;
 mod heartbeat;
 mod ledger;
@@ -33,6 +34,7 @@ use crate::observe::{Gauges, Health};
 use crate::store::{NewNode, NodeId, Result, StoreError};
 use crate::upkeep;
 pub use config::WorkerConfig;
+pub use decoders::{Decoders, Fit};
 pub(crate) use heartbeat::Beating;
 use heartbeat::Heartbeat;
 use node::{Inputs, Node, Over};
@@ -159,7 +161,7 @@ impl Worker {
         H: Takes<J, Args> + Handler<J, Args>,
     {
         let call = handler.into_call();
-        self.registry.add_typed::<J>(registry::Handler { call, blocks: false }, H::check);
+        self.registry.add_typed::<J>(registry::Handler::typed::<J>(call, false), H::check);
         self
     }
 
@@ -170,7 +172,7 @@ impl Worker {
         H: Takes<J, Args> + BlockingHandler<J, Args>,
     {
         let call = handler.into_call();
-        self.registry.add_typed::<J>(registry::Handler { call, blocks: true }, H::check);
+        self.registry.add_typed::<J>(registry::Handler::typed::<J>(call, true), H::check);
         self
     }
 
@@ -201,6 +203,12 @@ impl Worker {
     {
         self.registry.add_backoff(kind.into(), Arc::new(backoff));
         self
+    }
+
+    /// What its handlers would make of jobs that wait. For a look before this program is rolled out: nothing is
+    /// started.
+    pub fn decoders(&self) -> Decoders {
+        self.registry.decoders()
     }
 
     /// Starts serving; handlers run on the current tokio runtime. The database may be away: the
@@ -347,7 +355,7 @@ impl Process {
         let Worker { client, config, queues, registry, .. } = &self.worker;
         let known = (registry.clone(), Arc::clone(&self.states));
         let (runs, ends) = Runs::new(self.on.clone(), client.clone(), known, id);
-        let claimer = claimer::Claimer::new(id, registry.kinds().into(), config.poll_every);
+        let claimer = claimer::Claimer::new(id, registry.asks().into(), config.poll_every);
         let parts = (Slots::new(queues), runs, claimer);
         let mut node = Node::new(client.clone(), config.clone(), id, parts, self.gauges.clone());
 

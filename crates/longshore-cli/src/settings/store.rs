@@ -20,6 +20,12 @@ pub struct StoreSettings {
     pub notify: bool,
     /// SQLite: what a commit waits for. Default `full`.
     pub durability: Durability,
+    /// SQLite: whether a file on a network or host-shared file system is opened. Default no.
+    #[serde(deserialize_with = "layers::text_or")]
+    pub allow_shared_mount: bool,
+    /// SQLite: whether a file is opened although another host serves it. Default no.
+    #[serde(deserialize_with = "layers::text_or")]
+    pub allow_other_host: bool,
     /// How long a call waits for a locked database or a free connection. Default 5 s.
     pub busy: Span,
 }
@@ -32,6 +38,8 @@ impl Default for StoreSettings {
             pooler: options.pooler,
             notify: options.notify,
             durability: options.durability,
+            allow_shared_mount: options.allow_shared_mount,
+            allow_other_host: options.allow_other_host,
             busy: Span(options.busy_for),
         }
     }
@@ -45,6 +53,8 @@ impl StoreSettings {
             pooler: self.pooler,
             notify: self.notify,
             durability: self.durability,
+            allow_shared_mount: self.allow_shared_mount,
+            allow_other_host: self.allow_other_host,
             busy_for: self.busy.0,
             ..StoreOptions::default()
         }

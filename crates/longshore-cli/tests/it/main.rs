@@ -6,6 +6,7 @@ mod bad_input;
 mod bench;
 mod dev;
 mod docs;
+mod doctor;
 mod enqueue;
 mod jobs;
 mod lists;

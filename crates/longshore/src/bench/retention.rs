@@ -11,8 +11,8 @@ use crate::client::Client;
 use crate::job::NewJob;
 use crate::observe::Gauges;
 use crate::store::{
-    Claim, Ending, Held, Keep, LANES, Lead, NewNode, NodeId, QueueAsk, Repeat, RetentionRule,
-    RetentionScope, START, Store, StoreError,
+    ANY_VERSION, Claim, Ending, Held, Keep, KindAsk, LANES, Lead, NewNode, NodeId, QueueAsk,
+    Repeat, RetentionRule, RetentionScope, START, Store, StoreError,
 };
 use crate::upkeep;
 
@@ -173,7 +173,7 @@ impl Load {
 
     /// Batch after batch, at the rate asked for, as long as the database keeps up.
     async fn run(self, span: Duration) -> Result<Waits, StoreError> {
-        let kinds = [KIND.to_owned()];
+        let kinds = [KindAsk { kind: KIND.to_owned(), version: ANY_VERSION }];
         let mut marks = [START; LANES];
         let (mut waits, mut done) = (Vec::new(), 0_u64);
         let began = Instant::now();

@@ -9,7 +9,8 @@ use super::{KIND, Options, QUEUE, Refused, Report, Rows, Seen, job, until_ended,
 use crate::client::Client;
 use crate::job::NewJob;
 use crate::store::{
-    Claim, Ending, Held, LANES, NewNode, NodeId, QueueAsk, Repeat, Result, START, Store, StoreError,
+    ANY_VERSION, Claim, Ending, Held, KindAsk, LANES, NewNode, NodeId, QueueAsk, Repeat, Result,
+    START, Store, StoreError,
 };
 
 const CALLERS: usize = 16;
@@ -86,7 +87,7 @@ async fn join(store: &dyn Store) -> Result<NodeId> {
 }
 
 async fn drain_bare(store: &dyn Store, node: NodeId, jobs: u32) -> Result<()> {
-    let kinds = [KIND.to_owned()];
+    let kinds = [KindAsk { kind: KIND.to_owned(), version: ANY_VERSION }];
     let mut marks = [START; LANES];
     let (mut done, mut no) = (0, 0);
     while done < jobs as usize {

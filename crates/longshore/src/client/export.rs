@@ -22,6 +22,12 @@ impl Export {
         Export { client, query, over: false, looked: 0 }
     }
 
+    /// With the redacted fields of payloads.
+    pub fn reveal(mut self) -> Export {
+        self.query.detail = Detail::Revealed;
+        self
+    }
+
     /// The next jobs; may be none though more come. `None` at the end. After an error, the same page
     /// is asked for again.
     pub async fn next(&mut self) -> Result<Option<Vec<JobRow>>> {

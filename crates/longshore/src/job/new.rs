@@ -1,10 +1,12 @@
 //! A job before it is enqueued.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
 
 use super::invalid::{Invalid, Problem};
+use super::redact::redact;
 use super::unique::Unique;
 use super::{Backoff, JobId, json, name};
 use crate::time::Timestamp;
@@ -25,6 +27,9 @@ const MAX_PRIORITY: u8 = 9;
 /// Far beyond any use, far from the edge of the column's type.
 const MAX_ATTEMPTS: u32 = 1_000_000_000;
 const MAX_TAGS: usize = 64;
+const MAX_REDACTED: usize = 64;
+/// What the column holds.
+pub(crate) const MAX_VERSION: u32 = i32::MAX as u32;
 const MAX_DELAYS: usize = 100;
 const MAX_EXPONENT: i64 = 20;
 const MAX_META_BYTES: usize = 64 * 1024;
@@ -50,13 +55,15 @@ impl Default for Limits {
 /// use longshore::NewJob;
 /// let job = NewJob::new("send_receipt").json(&serde_json::json!({"order": 7})).priority(2);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "a job does nothing until it is enqueued"]
 pub struct NewJob {
     pub(crate) id: JobId,
     pub(crate) id_is_callers: bool,
     pub(crate) kind: String,
     pub(crate) payload: Box<str>,
+    pub(crate) payload_version: u32,
+    pub(crate) redacted: Vec<String>,
     pub(crate) queue: String,
     pub(crate) priority: u8,
     pub(crate) due: Due,
@@ -67,6 +74,29 @@ pub struct NewJob {
     pub(crate) tags: Vec<String>,
     pub(crate) meta: Option<Box<str>>,
     pub(crate) unique: Option<Unique>,
+}
+
+/// With the redacted fields hidden.
+impl fmt::Debug for NewJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewJob")
+            .field("id", &self.id)
+            .field("kind", &self.kind)
+            .field("payload", &redact(&self.payload, &self.redacted))
+            .field("payload_version", &self.payload_version)
+            .field("redacted", &self.redacted)
+            .field("queue", &self.queue)
+            .field("priority", &self.priority)
+            .field("due", &self.due)
+            .field("max_attempts", &self.max_attempts)
+            .field("backoff", &self.backoff)
+            .field("timeout", &self.timeout)
+            .field("retain", &self.retain)
+            .field("tags", &self.tags)
+            .field("meta", &self.meta)
+            .field("unique", &self.unique)
+            .finish()
+    }
 }
 
 /// When a job is due, by the store's clock.
@@ -97,6 +127,8 @@ impl NewJob {
             id_is_callers: false,
             kind: kind.into(),
             payload: "null".into(),
+            payload_version: 1,
+            redacted: Vec::new(),
             queue: DEFAULT_QUEUE.to_owned(),
             priority: DEFAULT_PRIORITY,
             due: Due::Now,
@@ -120,6 +152,20 @@ impl NewJob {
     /// becomes an empty text, which the enqueue refuses.
     pub fn json(self, payload: &impl Serialize) -> NewJob {
         self.payload(serde_json::to_string(payload).unwrap_or_default())
+    }
+
+    /// Which version of its payloads this one is, 1 to 2,147,483,647. Default 1. Nodes that decode only older
+    /// ones leave it to others.
+    pub fn payload_version(mut self, version: u32) -> NewJob {
+        self.payload_version = version;
+        self
+    }
+
+    /// Hides a top-level field of the payload from people, whoever looks at the job and with whatever program:
+    /// they see `"[redacted]"`. Handlers see what was enqueued. At most 64 fields.
+    pub fn redact(mut self, field: impl Into<String>) -> NewJob {
+        self.redacted.push(field.into());
+        self
     }
 
     /// The queue. Default `default`.
@@ -229,6 +275,12 @@ impl NewJob {
         some.then(|| serde_json::to_string(&self.tags).expect("a list of texts"))
     }
 
+    /// The redacted fields as a JSON array; `None` without any.
+    pub(crate) fn redacted_json(&self) -> Option<String> {
+        let some = !self.redacted.is_empty();
+        some.then(|| serde_json::to_string(&self.redacted).expect("a list of texts"))
+    }
+
     /// Bytes that it adds to a statement, roughly; batches are cut by this.
     pub(crate) fn size_bytes(&self) -> usize {
         200 + self.payload.len() + self.meta.as_ref().map_or(0, |meta| meta.len())
@@ -256,6 +308,14 @@ impl NewJob {
         }
         for tag in &self.tags {
             check_name("tags", tag)?;
+        }
+        within("payload_version", self.payload_version.into(), 1, MAX_VERSION.into())?;
+        if self.redacted.len() > MAX_REDACTED {
+            let problem = Problem::TooMany { count: self.redacted.len(), limit: MAX_REDACTED };
+            return Err(Invalid::new("redacted", problem));
+        }
+        for field in &self.redacted {
+            check_name("redacted", field)?;
         }
         self.unique.as_ref().map_or(Ok(()), Unique::check)?;
         check_json("payload", &self.payload, limits.payload_bytes)?;
@@ -355,6 +415,13 @@ mod tests {
         assert_eq!(fault(job().meta("[]")), "meta is not a JSON object");
         let many = (0..65).fold(job(), |job, n| job.tag(format!("t{n}")));
         assert_eq!(fault(many), "tags has 65 entries; the limit is 64");
+        assert_eq!(
+            fault(job().payload_version(0)),
+            "payload_version is 0; it may be 1 to 2147483647"
+        );
+        let many = (0..65).fold(job(), |job, n| job.redact(format!("f{n}")));
+        assert_eq!(fault(many), "redacted has 65 entries; the limit is 64");
+        assert!(fault(job().redact("a\n")).starts_with("redacted `a\\u{a}` has the character"));
         assert!(fault(NewJob::new("")).starts_with("kind `` is empty"));
         let list = |delays_ms| fault(job().backoff(Backoff::List { delays_ms }));
         assert_eq!(list(vec![1; 101]), "backoff has 101 entries; the limit is 100");

@@ -1,14 +1,16 @@
 //! What is kept of a job, and the history of its attempts.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::redact::redact;
 use super::{Backoff, JobId, State};
 use crate::time::Timestamp;
 
 /// A job as it is stored.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct JobRow {
     /// Its id.
@@ -43,10 +45,17 @@ pub struct JobRow {
     pub tags: Vec<String>,
     /// The caller's notes, a JSON object.
     pub meta: Option<Box<str>>,
-    /// The payload, byte for byte; in a list only its first bytes, and nothing if it lies aside.
+    /// The payload, byte for byte but for what [`JobRow::redacted`] names; in a list only its first bytes, and
+    /// nothing if it lies aside.
     pub payload: Box<str>,
-    /// Bytes of the whole payload; `None` in a list when it lies aside.
+    /// Whether `payload` is not all of it.
+    pub payload_is_cut: bool,
+    /// Bytes of the whole payload, as it is stored; `None` in a list when it lies aside.
     pub payload_bytes: Option<usize>,
+    /// Which version of its payloads this one is.
+    pub payload_version: u32,
+    /// Fields of the payload that nobody is shown.
+    pub redacted: Vec<String>,
     /// The newest failed attempts, oldest first; at most 10.
     pub errors: Vec<AttemptError>,
     /// Who asked for cancel, when and why.
@@ -61,6 +70,51 @@ pub struct JobRow {
     pub finished_at: Option<Timestamp>,
     /// What the handler returned, as JSON.
     pub output: Option<Box<str>>,
+}
+
+impl JobRow {
+    /// As people are shown it.
+    pub(crate) fn for_people(mut self) -> JobRow {
+        if !self.redacted.is_empty() {
+            self.payload = redact(&self.payload, &self.redacted);
+        }
+        self
+    }
+}
+
+/// With the redacted fields hidden.
+impl fmt::Debug for JobRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobRow")
+            .field("id", &self.id)
+            .field("kind", &self.kind)
+            .field("queue", &self.queue)
+            .field("priority", &self.priority)
+            .field("state", &self.state)
+            .field("run_at", &self.run_at)
+            .field("created_at", &self.created_at)
+            .field("attempt", &self.attempt)
+            .field("max_attempts", &self.max_attempts)
+            .field("backoff", &self.backoff)
+            .field("timeout", &self.timeout)
+            .field("retain", &self.retain)
+            .field("unique_key", &self.unique_key)
+            .field("version", &self.version)
+            .field("tags", &self.tags)
+            .field("meta", &self.meta)
+            .field("payload", &redact(&self.payload, &self.redacted))
+            .field("payload_bytes", &self.payload_bytes)
+            .field("payload_version", &self.payload_version)
+            .field("redacted", &self.redacted)
+            .field("errors", &self.errors)
+            .field("cancel", &self.cancel)
+            .field("node", &self.node)
+            .field("lease", &self.lease)
+            .field("leased_at", &self.leased_at)
+            .field("finished_at", &self.finished_at)
+            .field("output", &self.output)
+            .finish()
+    }
 }
 
 /// That somebody asked for cancel.

@@ -1,8 +1,12 @@
 //! Claims: what a node asks for and what it gets.
 
+use std::fmt;
+
 use uuid::Uuid;
 
 use super::NodeId;
+use crate::job::new::MAX_VERSION;
+use crate::job::redact::redact;
 use crate::job::{Backoff, JobId};
 use crate::time::Timestamp;
 
@@ -25,8 +29,21 @@ pub struct Claim<'a> {
     /// From which queues, and how many.
     pub queues: &'a [QueueAsk],
     /// Only of these kinds.
-    pub kinds: &'a [String],
+    pub kinds: &'a [KindAsk],
 }
+
+/// A kind that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindAsk {
+    /// Its name.
+    pub kind: String,
+    /// The greatest version of a payload that the node decodes, at least 1; jobs with a greater one are left
+    /// to others.
+    pub version: u32,
+}
+
+/// The version of a node that decodes any.
+pub const ANY_VERSION: u32 = MAX_VERSION;
 
 /// What is asked of one queue.
 #[derive(Clone, Debug)]
@@ -54,7 +71,7 @@ pub struct Claimed {
 }
 
 /// A job that this node holds now.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ClaimedJob {
     /// Its id.
     pub id: JobId,
@@ -78,8 +95,34 @@ pub struct ClaimedJob {
     pub meta: Option<Box<str>>,
     /// The payload, byte for byte.
     pub payload: Box<str>,
+    /// Which version of its payloads this one is.
+    pub payload_version: u32,
+    /// Fields of the payload that nobody is shown.
+    pub redacted: Vec<String>,
     /// The claim's number.
     pub lease: i64,
+}
+
+/// With the redacted fields hidden.
+impl fmt::Debug for ClaimedJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClaimedJob")
+            .field("id", &self.id)
+            .field("kind", &self.kind)
+            .field("queue", &self.queue)
+            .field("priority", &self.priority)
+            .field("run_at", &self.run_at)
+            .field("attempt", &self.attempt)
+            .field("max_attempts", &self.max_attempts)
+            .field("backoff", &self.backoff)
+            .field("timeout_ms", &self.timeout_ms)
+            .field("meta", &self.meta)
+            .field("payload", &redact(&self.payload, &self.redacted))
+            .field("payload_version", &self.payload_version)
+            .field("redacted", &self.redacted)
+            .field("lease", &self.lease)
+            .finish()
+    }
 }
 
 impl ClaimedJob {

@@ -1,5 +1,6 @@
 //! A change to a waiting job.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -14,13 +15,16 @@ use crate::time::Timestamp;
 /// use longshore::Edit;
 /// let edit = Edit::new().priority(0).run_now();
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 #[must_use = "an edit changes nothing until it is handed to `Client::edit`"]
 pub struct Edit {
     pub(crate) due: Option<Due>,
     pub(crate) priority: Option<u8>,
     pub(crate) queue: Option<String>,
     pub(crate) payload: Option<Box<str>>,
+    pub(crate) payload_version: Option<u32>,
+    /// Set by an enqueue that replaces; a person does not change what is hidden.
+    pub(crate) redacted: Option<Vec<String>>,
     pub(crate) tags: Option<Vec<String>>,
     pub(crate) version: Option<u32>,
 }
@@ -73,6 +77,12 @@ impl Edit {
         self.payload(serde_json::to_string(payload).unwrap_or_default())
     }
 
+    /// Another version of the payload: the one that a payload given with it has.
+    pub fn payload_version(mut self, version: u32) -> Edit {
+        self.payload_version = Some(version);
+        self
+    }
+
     /// These tags in place of all it has.
     pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Edit {
         self.tags = Some(tags.into_iter().map(Into::into).collect());
@@ -92,6 +102,8 @@ impl Edit {
             due: Some(job.due),
             priority: Some(job.priority),
             payload: Some(job.payload.clone()),
+            payload_version: Some(job.payload_version),
+            redacted: Some(job.redacted.clone()),
             ..Edit::default()
         }
     }
@@ -112,9 +124,26 @@ impl Edit {
         if let Some(payload) = &self.payload {
             job.payload.clone_from(payload);
         }
+        job.payload_version = self.payload_version.unwrap_or(job.payload_version);
         if let Some(tags) = &self.tags {
             job.tags.clone_from(tags);
         }
         job.check(limits)
+    }
+}
+
+/// Without the payload: which of its fields nobody may see is known of the job alone.
+impl fmt::Debug for Edit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Edit")
+            .field("due", &self.due)
+            .field("priority", &self.priority)
+            .field("queue", &self.queue)
+            .field("payload_bytes", &self.payload.as_ref().map(|payload| payload.len()))
+            .field("payload_version", &self.payload_version)
+            .field("redacted", &self.redacted)
+            .field("tags", &self.tags)
+            .field("version", &self.version)
+            .finish()
     }
 }

@@ -26,6 +26,30 @@ pub enum StoreError {
         /// The file.
         path: String,
     },
+    /// The SQLite file lies where more than one host may write, and where its locks do not hold.
+    #[error(
+        "{file} lies on {mount}, a shared file system ({kind}), where SQLite's locks do not hold: move it to a disk of this host, or use PostgreSQL; if no other host ever opens it, set `store.allow_shared_mount`"
+    )]
+    SharedMount {
+        /// The file.
+        file: String,
+        /// Where the file system is mounted.
+        mount: String,
+        /// Its type, in the kernel's word.
+        kind: String,
+    },
+    /// A node of another host serves the SQLite file; two hosts would damage it.
+    #[error(
+        "{file} is in use on another host, `{}`, whose node was heard of {} s ago: a SQLite file belongs to one host; stop the other, or use PostgreSQL (or, if both are one host, set `store.allow_other_host`)", crate::job::name::shown(.host), .seen.as_secs()
+    )]
+    OtherHost {
+        /// The file.
+        file: String,
+        /// The other host.
+        host: String,
+        /// How long ago its node last beat, by this host's clock.
+        seen: std::time::Duration,
+    },
     /// There is no such job (any more).
     #[error("no job has id {0}")]
     NotFound(JobId),
@@ -164,6 +188,14 @@ impl StoreError {
                 StoreError::Unavailable { doing, source: source.to_string().into() }
             }
             StoreError::NoDatabase { path } => StoreError::NoDatabase { path: path.clone() },
+            StoreError::SharedMount { file, mount, kind } => StoreError::SharedMount {
+                file: file.clone(),
+                mount: mount.clone(),
+                kind: kind.clone(),
+            },
+            StoreError::OtherHost { file, host, seen } => {
+                StoreError::OtherHost { file: file.clone(), host: host.clone(), seen: *seen }
+            }
             StoreError::NotFound(id) => StoreError::NotFound(*id),
             StoreError::Refused { id, state, event } => {
                 StoreError::Refused { id: *id, state: *state, event: *event }

@@ -334,7 +334,7 @@ async fn fetch<S: Snapshot>(
 ) -> Result<(Vec<JobRow>, Option<Step>), S::Fault> {
     let at_once = match detail {
         Detail::Preview => found.len().max(1),
-        Detail::Whole => 16,
+        Detail::Whole | Detail::Revealed => 16,
     };
     let (mut jobs, mut bytes) = (Vec::with_capacity(found.len()), 0);
     let parts = found.chunks(at_once);
@@ -348,7 +348,7 @@ async fn fetch<S: Snapshot>(
             }
         }
         left -= 1;
-        if detail == Detail::Whole && left > 0 {
+        if detail != Detail::Preview && left > 0 {
             let fresh = &jobs[jobs.len().saturating_sub(part.len())..];
             bytes += fresh.iter().map(weight).sum::<usize>();
             if bytes > MAX_WHOLE_BYTES {

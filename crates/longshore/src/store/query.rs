@@ -51,8 +51,11 @@ pub enum Detail {
     /// Payloads as previews, no outputs.
     #[default]
     Preview,
-    /// All of it. The page ends early, with a cursor, when it grows beyond a few megabytes.
+    /// All of it, but for what nobody is shown. The page ends early, with a cursor, when it grows beyond a few
+    /// megabytes.
     Whole,
+    /// The same with the redacted fields of payloads.
+    Revealed,
 }
 
 /// A place between two ids, and the filter it belongs to. It needs no row to be there.
@@ -168,6 +171,7 @@ impl ListQuery {
 pub(crate) fn preview(mut job: JobRow) -> JobRow {
     let end = job.payload.floor_char_boundary(PREVIEW_BYTES as usize);
     job.payload = job.payload[..end].into();
+    job.payload_is_cut = job.payload_bytes != Some(job.payload.len());
     job
 }
 

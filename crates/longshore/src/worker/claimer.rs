@@ -12,7 +12,7 @@ use super::patience::Patience;
 use super::slots::Slots;
 use crate::client::Client;
 use crate::engine::within;
-use crate::store::{Claim, Claimed, ClaimedJob, NodeId, QueueAsk, Result};
+use crate::store::{Claim, Claimed, ClaimedJob, KindAsk, NodeId, QueueAsk, Result};
 
 /// A commit that shared its wake-up with an earlier one is found this long after it.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(60);
@@ -33,7 +33,7 @@ struct Sent {
 
 pub(super) struct Claimer {
     node: NodeId,
-    kinds: Arc<[String]>,
+    kinds: Arc<[KindAsk]>,
     poll_every: Duration,
     no: i64,
     marks: Marks,
@@ -53,7 +53,7 @@ pub(super) struct Claimer {
 }
 
 impl Claimer {
-    pub fn new(node: NodeId, kinds: Arc<[String]>, poll_every: Duration) -> Claimer {
+    pub fn new(node: NodeId, kinds: Arc<[KindAsk]>, poll_every: Duration) -> Claimer {
         Claimer {
             node,
             kinds,

@@ -94,6 +94,8 @@ mod tests {
             timeout_ms: None,
             meta: None,
             payload: "1".into(),
+            payload_version: 1,
+            redacted: Vec::new(),
             lease: 1,
         }
     }

@@ -5,10 +5,13 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::decoders::{Decoder, Decoders};
 use super::run::Run;
 use crate::extract::Given;
-use crate::handler::Call;
+use crate::handler::{self, Call, DecodeCheck};
+use crate::job::new::MAX_VERSION;
 use crate::job::{AttemptFault, IntoOutcome, Job, JobError};
+use crate::store::{ANY_VERSION, KindAsk};
 
 /// What runs jobs of one kind.
 #[derive(Clone)]
@@ -16,9 +19,18 @@ pub(super) struct Handler {
     pub call: Call,
     /// It runs on a thread of its own; otherwise on the application's runtime, which it must not block.
     pub blocks: bool,
+    /// The greatest version of a payload that it decodes.
+    pub version: u32,
+    /// `None`: it takes payloads as they are.
+    pub decodes: Option<DecodeCheck>,
 }
 
 impl Handler {
+    /// Of a typed job.
+    pub fn typed<J: Job>(call: Call, blocks: bool) -> Handler {
+        Handler { call, blocks, version: J::VERSION, decodes: Some(handler::check::<J>) }
+    }
+
     pub fn from_async<F, A>(handler: F) -> Handler
     where
         F: Fn(Run) -> A + Send + Sync + 'static,
@@ -28,7 +40,7 @@ impl Handler {
             let answer = handler(run);
             async move { answer.await.into_outcome() }
         });
-        Handler { call, blocks: false }
+        Handler { call, blocks: false, version: ANY_VERSION, decodes: None }
     }
 
     pub fn from_blocking<F, O>(handler: F) -> Handler
@@ -41,7 +53,7 @@ impl Handler {
             let handler = Arc::clone(&handler);
             async move { handler(run).into_outcome() }
         });
-        Handler { call, blocks: true }
+        Handler { call, blocks: true, version: ANY_VERSION, decodes: None }
     }
 }
 
@@ -102,7 +114,17 @@ impl Registry {
                 .map(|fault| format!("the handler of `{kind}` needs what it is not given: {fault}"))
         };
         let doubled = self.doubled.iter().map(|kind| format!("kind `{kind}` has two handlers"));
-        self.checks.iter().filter_map(missing).chain(doubled).collect()
+        let unversioned = self
+            .handlers
+            .iter()
+            .filter(|(_, handler)| !(1..=MAX_VERSION).contains(&handler.version))
+            .map(|(kind, handler)| {
+                format!(
+                    "kind `{kind}` has VERSION {}; it may be 1 to {MAX_VERSION}",
+                    handler.version
+                )
+            });
+        self.checks.iter().filter_map(missing).chain(doubled).chain(unversioned).collect()
     }
 
     /// Puts something around every handler.
@@ -129,5 +151,18 @@ impl Registry {
         let mut kinds: Vec<String> = self.handlers.keys().cloned().collect();
         kinds.sort_unstable();
         kinds
+    }
+
+    /// What is asked of a claim, sorted by kind.
+    pub fn asks(&self) -> Vec<KindAsk> {
+        let ask = |kind: String| KindAsk { version: self.handlers[&kind].version, kind };
+        self.kinds().into_iter().map(ask).collect()
+    }
+
+    pub fn decoders(&self) -> Decoders {
+        let decoder =
+            |handler: &Handler| Decoder { version: handler.version, check: handler.decodes };
+        let kinds = self.handlers.iter().map(|(kind, handler)| (kind.clone(), decoder(handler)));
+        Decoders { kinds: kinds.collect() }
     }
 }

@@ -16,6 +16,7 @@ use super::commit;
 use super::registry::{Failure, Handler, OwnBackoff};
 use crate::client::Client;
 use crate::extract::{States, TxCell};
+use crate::handler;
 use crate::job::{AttemptFault, JobError, JobId, Outcome};
 use crate::store::{ClaimedJob, NodeId};
 
@@ -52,7 +53,8 @@ impl Run {
     }
 
     /// The payload, decoded. What does not fit will not fit the next time either, so the outcome to
-    /// answer is [`Outcome::Dead`]; see [`Run::decode_or_dead`].
+    /// answer is [`Outcome::Dead`]; see [`Run::decode_or_dead`], whose words also keep to themselves what is
+    /// redacted, as this error does not.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(&self.job.payload)
     }
@@ -60,8 +62,19 @@ impl Run {
     /// The payload, decoded, or the outcome to answer if it does not fit.
     pub fn decode_or_dead<T: DeserializeOwned>(&self) -> Result<T, Outcome> {
         self.decode().map_err(|error| {
-            Outcome::dead(crate::JobError::new(format!("the payload does not fit: {error}")))
+            let words = handler::words(&error, self.has_redacted());
+            Outcome::dead(JobError::new(format!("the payload does not fit: {words}")))
         })
+    }
+
+    /// Which version of its kind's payloads it is; 1 if nobody said.
+    pub fn payload_version(&self) -> u32 {
+        self.job.payload_version
+    }
+
+    /// Whether the payload has fields that nobody is shown.
+    pub(crate) fn has_redacted(&self) -> bool {
+        !self.job.redacted.is_empty()
     }
 
     /// The caller's notes, a JSON object.

@@ -70,6 +70,7 @@ fn options(job: &JobRow) -> String {
         (
             (&job.kind, &job.queue, job.priority, job.state, job.max_attempts, &job.backoff),
             (job.timeout, job.retain, &job.unique_key, &job.tags, &job.meta, &job.payload),
+            (job.payload_version, &job.redacted),
         )
     )
 }
@@ -82,7 +83,8 @@ fn what_is_not_said_is_what_the_library_says() {
             let by_sql = d.added(r#"'k', '{"order":7}'"#).await;
             let with_nulls = d
                 .added(
-                    r#"'k', '{"order":7}', null, null, null, null, null, null, null, null, null, null"#,
+                    r#"'k', '{"order":7}', null, null, null, null, null, null, null, null, null, null,
+                        id => null, payload_version => null, redacted => null"#,
                 )
                 .await;
 
@@ -115,7 +117,8 @@ fn every_option_is_kept() {
             let by_name = format!(
                 "meta => '{{ \"n\": 1}}', tags => '{{a,ä/%}}', max_attempts => 3, unique_key => 'key2',
                  run_at => '{at}', priority => 2::smallint, queue => 'mail', payload => '[ 1.50 ]', kind => 'k',
-                 unique_within => '1 hour', on_conflict => 'refuse', timeout => null, retain => '0'"
+                 unique_within => '1 hour', on_conflict => 'refuse', timeout => null, retain => '0', payload_version => 3,
+                 redacted => array['pin', 'ä']"
             );
             let named = d.added(&by_name).await;
 
@@ -133,6 +136,7 @@ fn every_option_is_kept() {
             assert_eq!(options(&row).replace("\"key\"", "\"another\""), options(&ours));
             assert_eq!((row.run_at, row.state), (ours.run_at, State::Scheduled));
             let ours = same.with_id(JobId::new()).no_timeout().retain(Duration::ZERO);
+            let ours = ours.payload_version(3).redact("pin").redact("ä");
             let unique = longshore::Unique::key("another").within(HOUR);
             let ours = d.get(d.enqueue(ours.unique(unique)).await).await;
             assert_eq!(

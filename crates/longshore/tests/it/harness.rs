@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use longshore::job::{AttemptError, AttemptFault};
 use longshore::store::{
-    Ack, AskCancel, Beat, Claim, Claimed, ClaimedJob, Conn, Ending, Enqueued, Held, LANES,
-    LaneMark, Lead, NewNode, NodeId, Pooler, Pulse, QueueAsk, Repeat, Rescued, START, Store, Tx,
+    ANY_VERSION, Ack, AskCancel, Beat, Claim, Claimed, ClaimedJob, Conn, Ending, Enqueued, Held,
+    KindAsk, LANES, LaneMark, Lead, NewNode, NodeId, Pooler, Pulse, QueueAsk, Repeat, Rescued,
+    START, Store, Tx,
 };
 use longshore::{Clock, JobId, JobRow, NewJob, State, StoreOptions, Timestamp};
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
@@ -414,7 +415,15 @@ impl Node {
 
     /// A claim's whole answer.
     pub async fn look(&self, queues: &[QueueAsk], kinds: &[&str]) -> Claimed {
-        let kinds: Vec<String> = kinds.iter().map(ToString::to_string).collect();
+        let kinds: Vec<(&str, u32)> = kinds.iter().map(|kind| (*kind, ANY_VERSION)).collect();
+        self.look_for(queues, &kinds).await
+    }
+
+    /// The same, for kinds with the greatest version of a payload.
+    pub async fn look_for(&self, queues: &[QueueAsk], kinds: &[(&str, u32)]) -> Claimed {
+        let ask =
+            |(kind, version): &(&str, u32)| KindAsk { kind: (*kind).into(), version: *version };
+        let kinds: Vec<KindAsk> = kinds.iter().map(ask).collect();
         let claim = Claim { node: self.id, no: self.next_no(), queues, kinds: &kinds };
         self.store.claim(&claim).await.expect("a claim")
     }

@@ -5,6 +5,7 @@ mod harness;
 mod conformance;
 
 mod cases;
+mod checkup;
 #[cfg(feature = "postgres")]
 mod days;
 #[cfg(feature = "macros")]
@@ -20,6 +21,8 @@ mod postgres;
 mod sqlite;
 #[cfg(target_os = "linux")]
 mod sqlite_faults;
+mod sqlite_place;
+mod sqlite_side_file;
 mod tidy;
 #[cfg(feature = "postgres")]
 mod walk;

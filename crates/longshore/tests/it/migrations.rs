@@ -139,6 +139,31 @@ async fn first_schema(t: &Harness) {
 }
 
 #[cfg(feature = "postgres")]
-const FLAVOURS: [Flavour; 3] = [Flavour::Sqlite, Flavour::Postgres, Flavour::Pooled];
+pub const FLAVOURS: [Flavour; 3] = [Flavour::Sqlite, Flavour::Postgres, Flavour::Pooled];
 #[cfg(not(feature = "postgres"))]
-const FLAVOURS: [Flavour; 1] = [Flavour::Sqlite];
+pub const FLAVOURS: [Flavour; 1] = [Flavour::Sqlite];
+
+/// A day of history that a prune has taken out may come back after a step that adds columns.
+#[cfg(feature = "postgres")]
+#[test]
+fn a_day_that_is_taken_out_gets_new_columns_too() {
+    run(Flavour::Postgres, |t: Harness| async move {
+        first_schema(&t).await;
+        let day = "to_char(now() at time zone 'UTC', 'YYYYMMDD')";
+        t.execute(format!(
+            "do $$ begin
+                execute 'alter table longshore.history detach partition longshore.history_' || {day};
+            end $$"
+        ))
+        .await;
+
+        t.store.migrate().await.expect("the steps");
+
+        t.execute("select longshore.make_history_day((now() at time zone 'UTC')::date)".into())
+            .await;
+        let attached = format!(
+            "select count(*) from pg_class where relname = 'history_' || {day} and relispartition"
+        );
+        assert_eq!(t.number(attached).await, 1);
+    });
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use longshore::store::{Claim, LANES, Repeat, START, Store, StoreError};
+use longshore::store::{Claim, KindAsk, LANES, Repeat, START, Store, StoreError};
 use longshore::{Clock, StoreOptions};
 use sqlx::{AssertSqlSafe, Connection, Executor, SqlSafeStr};
 
@@ -57,6 +57,8 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
     let by_hand = [
         ("cancel.sql", "ask", 4),
         ("cancel.sql", "mark", 4),
+        ("checkup.sql", "quick", 0),
+        ("checkup.sql", "whole", 0),
         ("claim.sql", "take", 6 + 2 * LANES),
         ("edit.sql", "delete", 1),
         ("edit.sql", "delete_ended", 1),
@@ -80,16 +82,29 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
     block_on(async {
         let t = Harness::fresh(Flavour::Sqlite).await.expect("SQLite");
         let mut conn = t.sqlite_conn().await;
-        let code: String =
-            ["claim", "edit", "enqueue", "finish", "node", "prune", "read", "retention", "unique"]
-                .map(|name| source(&format!("{name}.rs")))
-                .concat();
-        for file in [
-            "cancel",
+        let code: String = [
+            "checkup",
             "claim",
             "edit",
             "enqueue",
             "finish",
+            "host",
+            "node",
+            "prune",
+            "read",
+            "retention",
+            "unique",
+        ]
+        .map(|name| source(&format!("{name}.rs")))
+        .concat();
+        for file in [
+            "cancel",
+            "checkup",
+            "claim",
+            "edit",
+            "enqueue",
+            "finish",
+            "host",
             "leader",
             "list",
             "look",
@@ -192,7 +207,7 @@ async fn work_of_a_look(t: &Harness) -> u64 {
         .bind(1_i64)
         .bind(t.now().await.as_micros())
         .bind("default")
-        .bind("[\"k\"]")
+        .bind("[[\"k\",1]]")
         .bind(100_i64);
     for _ in 0..LANES {
         look = look.bind(START.0.as_micros()).bind(START.1);
@@ -253,7 +268,7 @@ fn two_processes_share_a_file() {
 async fn one_process(store: &dyn Store) -> usize {
     let node = longshore::store::NodeId::new();
     store.join(&new_node(node)).await.expect("a node joins");
-    let (queues, kinds) = ([ask("default", 20)], [KIND.to_owned()]);
+    let (queues, kinds) = ([ask("default", 20)], [KindAsk { kind: KIND.into(), version: 1 }]);
     let mut done = 0;
     for no in 1..=20 {
         store.enqueue(&jobs(5), Repeat::No).await.expect("nobody is told that the file is busy");

@@ -125,7 +125,8 @@ async fn rows(t: &Harness) -> Vec<i64> {
 }
 
 async fn claim(node: &Node) -> Result<usize, StoreError> {
-    let (queues, kinds) = ([ask("default", 5)], [KIND.to_owned()]);
+    let (queues, kinds) =
+        ([ask("default", 5)], [longshore::store::KindAsk { kind: KIND.into(), version: 1 }]);
     let claim = Claim { node: node.id, no: node.next_no(), queues: &queues, kinds: &kinds };
     Ok(node.store.claim(&claim).await?.jobs.len())
 }
@@ -245,5 +246,114 @@ fn a_worker_keeps_its_results_while_the_disk_is_full() {
         assert_eq!(worker.health().lost_leases_total, 0);
         worker.stop().await;
         client.close().await;
+    });
+}
+
+/// FC-074, the minute scaled down: the node cannot say that it lives, stops its handlers in time, and
+/// serves again when there is room.
+#[test]
+fn a_disk_that_is_full_for_longer_than_a_lease_costs_no_job() {
+    on_small_disk(Clock::real(), async |t: Harness, disk: Arc<Disk>| {
+        let url = t.database.url();
+        let options = t.database.options(Clock::real());
+        let client = Client::open_with(&url, options, Limits::default()).await.expect("a client");
+        let (gate, starts) = (CancellationToken::new(), Arc::new(AtomicUsize::new(0)));
+        let (pass, begun) = (gate.clone(), starts.clone());
+        let lease = 3 * SECOND;
+        let config = WorkerConfig {
+            lease_for: lease,
+            heartbeat_every: 500 * MILLI,
+            stop_margin: 500 * MILLI,
+            poll_every: 200 * MILLI,
+            ..WorkerConfig::default()
+        };
+        let worker = Worker::new(client.clone())
+            .config(config)
+            .queue("default", 10)
+            .handle(KIND, move |_| {
+                begun.fetch_add(1, Ordering::SeqCst);
+                let pass = pass.clone();
+                async move { pass.cancelled().await }
+            })
+            .start()
+            .expect("a worker");
+        client.enqueue_many(jobs(30)).await.expect("jobs");
+        t.until("ten run", || async { starts.load(Ordering::SeqCst) == 10 }).await;
+
+        disk.fill();
+        t.until("it says that it is not well", || async { !worker.health().ready }).await;
+        // Time itself: a lease and more.
+        tokio::time::sleep(2 * lease).await;
+        fails(client.enqueue(job().payload(format!("\"{}\"", "x".repeat(9_000)))).await, FULL);
+        assert_eq!(t.count("job").await, 30, "nothing half-written");
+        assert_eq!(t.count("history").await, 0, "nothing half-written");
+        disk.make_room();
+        gate.cancel();
+
+        t.until("all are written", || async { t.count("history").await == 30 }).await;
+        rows(&t).await;
+        t.until("it is well", || async { worker.health().ready }).await;
+        client.enqueue(job()).await.expect("there is room");
+        t.until("and works", || async { t.count("history").await == 31 }).await;
+        worker.stop().await;
+        client.close().await;
+    });
+}
+
+/// Takes the right to write from a file that is open, or gives it back; only ext4 and its like can.
+fn freeze(file: &std::path::Path, frozen: bool) -> bool {
+    let how = if frozen { "+i" } else { "-i" };
+    let ran = Command::new("chattr").arg(how).arg(file).output();
+    ran.is_ok_and(|ran| ran.status.success())
+}
+
+/// Gives the right back however the test ends: such a file cannot even be deleted.
+struct Frozen(Vec<PathBuf>);
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|file| {
+            freeze(file, false);
+        });
+    }
+}
+
+/// FC-074: writes are refused under open files, as when the kernel makes a disk with errors read-only.
+/// (Asked politely, it makes no disk read-only that somebody has open to write.)
+#[test]
+fn open_files_that_take_no_writes_refuse_whole_calls_and_they_work_later() {
+    run(Flavour::Sqlite, |t: Harness| async move {
+        let node = t.node().await;
+        t.enqueue_all(&jobs(20)).await;
+        let run = node.claim_one().await;
+        let ended = [(run.held(), done())];
+        let before = rows(&t).await;
+        let url = t.database.url();
+        let path = url.strip_prefix("sqlite:").expect("a file");
+        let files = ["", "-wal"].map(|end| PathBuf::from(format!("{path}{end}")));
+        let frozen = Frozen(files.to_vec());
+        if !files.iter().all(|file| freeze(file, true)) {
+            println!("left out: files cannot be frozen here, it takes root and ext4 or its like");
+            return;
+        }
+
+        let refused = |answer: Result<(), StoreError>| {
+            assert!(matches!(answer, Err(StoreError::Unavailable { .. })), "{answer:?}");
+        };
+        for _ in 0..3 {
+            refused(t.store.enqueue(&jobs(3), Repeat::No).await.map(drop));
+            refused(in_parts(&t, vec![jobs(10), jobs(10)]).await.map(drop));
+            refused(t.store.finish(node.id, &ended).await.map(drop));
+            refused(claim(&node).await.map(drop));
+        }
+        assert_eq!(t.state(run.id).await, State::Running, "it can be read");
+
+        drop(frozen);
+        // One call may still meet a connection from before.
+        let _ = t.store.enqueue(&[], Repeat::No).await;
+        assert_eq!(rows(&t).await, before, "nothing half-written");
+        assert_eq!(t.finish_all(node.id, &ended).await, [Ack::Recorded(State::Succeeded)]);
+        assert_eq!(claim(&node).await.expect("a claim"), 5);
+        assert_eq!(in_parts(&t, vec![jobs(10), jobs(10)]).await.expect("it writes"), 20);
     });
 }

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use longshore::query::Test;
 use longshore::store::{
-    AskCancel, Beat, Claim, Ending, Held, Lead, ListQuery, NodeId, QueueAsk, Repeat,
+    AskCancel, Beat, Claim, Ending, Held, KindAsk, Lead, ListQuery, NodeId, QueueAsk, Repeat,
 };
 use longshore::{Clock, Edit, Filter, JobId, NewJob, OnConflict, State, Timestamp, Unique};
 
@@ -201,7 +201,8 @@ impl Call {
             Call::Enqueue(jobs, repeat) => said(store.enqueue(jobs, *repeat).await),
             Call::Join(node) => said(store.join(&new_node(*node)).await),
             Call::Claim(node, no, queues) => {
-                let kinds = ["k".to_owned(), "l".to_owned()];
+                let kinds = [("k", 1), ("l", 2)]
+                    .map(|(kind, version)| KindAsk { kind: kind.into(), version });
                 let claim = Claim { node: *node, no: *no, queues, kinds: &kinds };
                 let claimed = store.claim(&claim).await;
                 if let Ok(claimed) = &claimed {
@@ -295,6 +296,9 @@ fn new_job(dice: &mut Dice, now: Timestamp) -> NewJob {
     if dice.roll(8) == 0 {
         job = job.meta("{\"b\":1, \"a\":2}").no_timeout();
     }
+    if dice.roll(6) == 0 {
+        job = job.payload_version(2).redact("a");
+    }
     if dice.roll(8) == 0 { job.with_id(JobId::new()) } else { job }
 }
 
@@ -322,7 +326,8 @@ fn edit(dice: &mut Dice) -> Edit {
     let edit = match dice.roll(4) {
         0 => Edit::new().run_now(),
         1 => Edit::new().run_in(SECOND),
-        2 => Edit::new().payload(if dice.roll(2) == 0 { large.as_str() } else { "[0]" }),
+        2 if dice.roll(2) == 0 => Edit::new().payload(large.as_str()).payload_version(2),
+        2 => Edit::new().payload("[0]").payload_version(1),
         _ => Edit::new().priority(3).queue("b").tags(["edited"]),
     };
     if dice.roll(3) == 0 { edit.if_version(dice.roll(2) as u32) } else { edit }

@@ -175,7 +175,7 @@ async fn copy_jobs(
     let mut rows = Rows::new();
     for job in jobs {
         let aside = job.payload.len() > MAX_INLINE_BYTES;
-        rows.row(13);
+        rows.row(15);
         rows.uuid(job.id.as_uuid());
         rows.text(&job.kind);
         rows.text(&job.queue);
@@ -189,6 +189,8 @@ async fn copy_jobs(
         rows.texts(&job.tags);
         rows.maybe_text(job.meta.as_deref());
         rows.maybe_text((!aside).then_some(&*job.payload));
+        rows.int4(i32::try_from(job.payload_version).unwrap_or(i32::MAX));
+        rows.texts(&job.redacted);
     }
     rows.send(conn, COPY).await
 }

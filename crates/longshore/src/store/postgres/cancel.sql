@@ -14,14 +14,15 @@ gone as (
     using found f
     where j.id = f.id and not f.running and not f.dead
     returning j.id, j.kind, j.queue, j.priority, j.run_at, j.created_at, j.attempt, j.max_attempts,
-        j.backoff, j.timeout_ms, j.retain_ms, j.tags, j.meta, j.payload, j.errors, j.unique_key, j.part_key),
+        j.backoff, j.timeout_ms, j.retain_ms, j.tags, j.meta, j.payload, j.errors, j.unique_key, j.part_key,
+        j.payload_version, j.redacted),
 kept as (
     insert into longshore.history (id, kind, queue, priority, run_at, created_at, attempt, max_attempts,
         backoff, timeout_ms, retain_ms, tags, meta, payload, errors, unique_key,
-        part_key, cancel_at, cancel_by, cancel_why, finished_at, state)
+        part_key, payload_version, redacted, cancel_at, cancel_by, cancel_why, finished_at, state)
     select g.id, g.kind, g.queue, g.priority, g.run_at, g.created_at, g.attempt, g.max_attempts,
         g.backoff, g.timeout_ms, g.retain_ms, g.tags, g.meta, g.payload, g.errors, g.unique_key,
-        g.part_key, c.now, $2::text, $3::text, c.now, 'cancelled'
+        g.part_key, g.payload_version, g.redacted, c.now, $2::text, $3::text, c.now, 'cancelled'
     from gone g, clock c
     where g.retain_ms is distinct from 0),
 keys as materialized (

@@ -46,6 +46,8 @@ impl PostgresStore {
                 mark_ids.push(id);
             }
         }
+        let kinds: Vec<&str> = claim.kinds.iter().map(|ask| ask.kind.as_str()).collect();
+        let versions: Vec<i32> = claim.kinds.iter().map(|ask| version(ask.version)).collect();
         let mut session = Session::single(&self.pools.vital, self.mode).await?;
         let query = session
             .query(CLAIM)
@@ -53,10 +55,11 @@ impl PostgresStore {
             .bind(claim.no)
             .bind(queues)
             .bind(limits)
-            .bind(claim.kinds)
+            .bind(kinds)
             .bind(mark_times)
             .bind(mark_ids)
-            .bind(self.clock.fixed());
+            .bind(self.clock.fixed())
+            .bind(versions);
         let rows = query.fetch_all(session.conn()).await?;
         let claimed = read(&rows, claim.no)?;
         session.done().await?;
@@ -94,6 +97,11 @@ fn lowest(mark: LaneMark) -> LaneMark {
     if mark == START { (Timestamp::from_micros(i64::MIN), Uuid::nil()) } else { mark }
 }
 
+/// A version of payloads as the column has it.
+fn version(version: u32) -> i32 {
+    i32::try_from(version).unwrap_or(i32::MAX)
+}
+
 /// Columns before the job's own.
 const HEADER: usize = 3;
 
@@ -129,6 +137,8 @@ fn claimed_job(row: &PgRow, from: usize, no: i64) -> Result<ClaimedJob, sqlx::Er
         meta: text(9)?.map(Into::into),
         // A payload row that somebody deleted leaves no JSON; the attempt then fails and says so.
         payload: text(10)?.unwrap_or_default().into(),
+        payload_version: row.try_get::<i32, _>(from + 11)?.max(0) as u32,
+        redacted: row.try_get::<Option<_>, _>(from + 12)?.unwrap_or_default(),
         lease: no,
     })
 }

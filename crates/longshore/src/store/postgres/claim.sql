@@ -1,7 +1,8 @@
 -- Takes queued jobs for a node. One header row (now, live, picked), repeated beside each job; without
 -- jobs it comes alone, with nulls.
 -- $1 node · $2 claim number · $3 queues · $4 limit of each · $5 kinds · $6, $7 the marks' run_at and id, ten per
--- queue · $8 now, of a test's clock
+-- queue · $8 now, of a test's clock · $9 for each kind the greatest version of a payload that the node decodes.
+-- Whoever knows a kind knows version 1 of it, and nearly all are that: only others look theirs up
 with clock as materialized (
     select coalesce($8::timestamptz, now()) as now),
 -- The node must not be lost, and is not made so before this commits: rescue waits for this lock. A
@@ -25,6 +26,8 @@ picked as materialized (
                       and job.run_at <= c.now and job.part_key is null
                       and job.node is null and job.dead_at is null and job.cancel_at is null
                       and job.blocked_on = 0 and job.kind = any($5::text[])
+                      and (job.payload_version = 1 or job.payload_version <=
+                          ($9::int[])[array_position($5::text[], job.kind)])
                       and (job.run_at, job.id) > (
                           ($6::timestamptz[])[(q.n - 1) * 10 + lane + 1],
                           ($7::uuid[])[(q.n - 1) * 10 + lane + 1])
@@ -36,7 +39,8 @@ got as (
     update longshore.job
     set node = $1::uuid, lease = $2::bigint, attempt = attempt + 1, leased_at = (select c.now from clock c)
     where ctid = any(array(select p.at from picked p))
-    returning id, kind, queue, priority, run_at, attempt, max_attempts, backoff, timeout_ms, meta, payload),
+    returning id, kind, queue, priority, run_at, attempt, max_attempts, backoff, timeout_ms, meta, payload,
+        payload_version, redacted),
 note as (
     insert into longshore.claim (node, no, ids)
     select $1::uuid, $2::bigint, array_agg(g.id) from got g having count(*) > 0)
@@ -44,7 +48,7 @@ select h.now, h.live, h.picked, g.id, g.kind, g.queue, g.priority, g.run_at, g.a
     g.backoff::text as backoff, g.timeout_ms, g.meta::text as meta,
     case when g.payload is not null then g.payload::text
         else (select p.payload::text from longshore.payload p where p.id = g.id)
-    end as payload
+    end as payload, g.payload_version, g.redacted
 from (
     select c.now, exists (select from me) as live, (select count(*) from picked) as picked
     from clock c) h

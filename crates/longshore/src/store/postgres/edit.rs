@@ -116,6 +116,8 @@ pub(super) async fn edit_waiting(
         .bind(edit.tags.as_ref().map(super::json))
         .bind(edit.event() != Event::RunNow)
         .bind(now)
+        .bind(edit.payload_version.map(|version| i32::try_from(version).unwrap_or(i32::MAX)))
+        .bind(edit.redacted.as_ref().map(super::json))
         .fetch_optional(conn)
         .await?;
     row.as_ref().map(found).transpose()

@@ -1,6 +1,7 @@
 -- Changes a job while it waits. Answers what it was and whether it was changed, no row if it is not in job.
 -- $1 id · $2 version it must have, or null · what is null stays: $3 run_at · $4 delay, µs · $5 priority
 -- $6 queue · $7 payload · $8 tags, a JSON array · $9 whether it may be blocked · $10 now, of a test's clock
+-- $11 version of the payload · $12 its redacted fields, a JSON array
 with clock as materialized (
     select coalesce($10::timestamptz, now()) as now),
 found as materialized (
@@ -28,6 +29,13 @@ changed as (
             else nullif(array(
                 select t.tag from json_array_elements_text($8::text::json) with ordinality t (tag, n) order by t.n),
                 '{}')
+        end,
+        payload_version = coalesce($11::int, j.payload_version),
+        redacted = case
+            when $12::text is null then j.redacted
+            else nullif(array(
+                select t.field from json_array_elements_text($12::text::json) with ordinality t (field, n)
+                order by t.n), '{}')
         end,
         version = j.version + 1
     from found f, clock c

@@ -288,6 +288,8 @@ struct Columns<'a> {
     tags: Vec<Option<String>>,
     metas: Vec<Option<&'a str>>,
     payloads: Vec<&'a str>,
+    versions: Vec<i32>,
+    redacted: Vec<Option<String>>,
 }
 
 /// When a job is due, as the statements take it: a time, or so many microseconds from now.
@@ -315,6 +317,8 @@ impl<'a> Columns<'a> {
         self.tags.push((!job.tags.is_empty()).then(|| super::json(&job.tags)));
         self.metas.push(job.meta.as_deref());
         self.payloads.push(&job.payload);
+        self.versions.push(i32::try_from(job.payload_version).unwrap_or(i32::MAX));
+        self.redacted.push(job.redacted_json());
     }
 }
 
@@ -341,4 +345,6 @@ fn insert(
         .bind(columns.payloads)
         .bind(how.now)
         .bind(keys)
+        .bind(columns.versions)
+        .bind(columns.redacted)
 }

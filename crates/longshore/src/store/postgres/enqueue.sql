@@ -3,28 +3,35 @@
 -- $1 id · $2 kind · $3 queue · $4 priority · $5 run_at or null · $6 delay, µs · $7 max_attempts · $8 backoff
 -- $9 timeout_ms · $10 retain_ms · $11 tags, a JSON array · $12 meta · $13 payload
 -- $14 now, of a test's clock · $15 unique key, as it is stored and taken already, or null for none at all
+-- $16 version of the payload · $17 its redacted fields, a JSON array, or null
 with clock as materialized (
     select coalesce($14::timestamptz, statement_timestamp()) as now),
 input as materialized (
     select i.id, i.kind, i.queue, i.priority, i.max_attempts, i.backoff, i.timeout_ms, i.retain_ms,
-        i.tags, i.meta, i.payload, i.unique_key, octet_length(i.payload) > 2000 as aside,
+        i.tags, i.meta, i.payload, i.unique_key, i.payload_version, i.redacted,
+        octet_length(i.payload) > 2000 as aside,
         least(coalesce(i.run_at, c.now + i.delay * interval '1 microsecond'),
             timestamptz '9999-12-31 23:59:59.999999+00') as run_at,
         c.now
     from clock c,
         unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::timestamptz[], $6::bigint[],
-            $7::int[], $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[], $15::text[])
+            $7::int[], $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[], $15::text[],
+            $16::int[], $17::text[])
         i (id, kind, queue, priority, run_at, delay, max_attempts, backoff, timeout_ms, retain_ms,
-            tags, meta, payload, unique_key)),
+            tags, meta, payload, unique_key, payload_version, redacted)),
 added as (
     insert into longshore.job (id, kind, queue, priority, run_at, created_at, max_attempts, backoff,
-        timeout_ms, retain_ms, tags, meta, payload, unique_key)
+        timeout_ms, retain_ms, tags, meta, payload, unique_key, payload_version, redacted)
     select i.id, i.kind, i.queue, i.priority, i.run_at, i.now, i.max_attempts, i.backoff::json,
         i.timeout_ms, i.retain_ms,
         case when i.tags is not null then
             array(select t.tag from json_array_elements_text(i.tags::json) with ordinality t (tag, n) order by t.n)
         end,
-        i.meta::json, case when not i.aside then i.payload::json end, i.unique_key
+        i.meta::json, case when not i.aside then i.payload::json end, i.unique_key, i.payload_version,
+        case when i.redacted is not null then
+            array(select t.field from json_array_elements_text(i.redacted::json) with ordinality t (field, n)
+                order by t.n)
+        end
     from input i
     order by i.id
     on conflict (id) do nothing

@@ -13,16 +13,16 @@ with ended as (
       and j.lease = ($3::bigint[])[width_bucket(j.id, $2::uuid[])]
     returning j.id, j.kind, j.queue, j.priority, j.run_at, j.created_at, j.attempt, j.max_attempts,
         j.backoff, j.timeout_ms, j.retain_ms, j.tags, j.meta, j.payload, j.errors, j.unique_key,
-        j.part_key, j.cancel_at, j.cancel_by, j.cancel_why, j.node, j.lease, j.leased_at,
+        j.part_key, j.payload_version, j.redacted, j.cancel_at, j.cancel_by, j.cancel_why, j.node, j.lease, j.leased_at,
         ($4::text[])[width_bucket(j.id, $2::uuid[])] as output),
 kept as (
     insert into longshore.history (id, kind, queue, priority, run_at, created_at, attempt, max_attempts,
         backoff, timeout_ms, retain_ms, tags, meta, payload, errors, unique_key,
-        part_key, cancel_at, cancel_by, cancel_why, node, lease, leased_at,
+        part_key, payload_version, redacted, cancel_at, cancel_by, cancel_why, node, lease, leased_at,
         finished_at, state, output)
     select e.id, e.kind, e.queue, e.priority, e.run_at, e.created_at, e.attempt, e.max_attempts,
         e.backoff, e.timeout_ms, e.retain_ms, e.tags, e.meta, e.payload, e.errors, e.unique_key,
-        e.part_key, e.cancel_at, e.cancel_by, e.cancel_why, e.node, e.lease, e.leased_at,
+        e.part_key, e.payload_version, e.redacted, e.cancel_at, e.cancel_by, e.cancel_why, e.node, e.lease, e.leased_at,
         coalesce($5::timestamptz, now()),
         case when e.cancel_at is null then 'succeeded' else 'cancelled' end, e.output::json
     from ended e

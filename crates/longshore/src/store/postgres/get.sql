@@ -1,6 +1,7 @@
 -- A job, wherever it is, in one snapshot. $1 id · $2 history from here on · $3 now, of a test's clock
 select j.id, j.kind, j.queue, j.priority, j.run_at, j.created_at, j.attempt, j.max_attempts,
-    j.backoff::text as backoff, j.timeout_ms, j.retain_ms, j.unique_key, j.version, j.tags, j.meta::text as meta,
+    j.backoff::text as backoff, j.timeout_ms, j.retain_ms, j.unique_key, j.version, j.payload_version,
+    j.redacted, j.tags, j.meta::text as meta,
     case when j.payload is not null then j.payload::text
         else (select p.payload::text from longshore.payload p where p.id = j.id)
     end as payload,
@@ -18,7 +19,7 @@ from longshore.job j
 where j.id = $1::uuid
 union all
 select h.id, h.kind, h.queue, h.priority, h.run_at, h.created_at, h.attempt, h.max_attempts,
-    h.backoff::text, h.timeout_ms, h.retain_ms, h.unique_key, 0, h.tags, h.meta::text,
+    h.backoff::text, h.timeout_ms, h.retain_ms, h.unique_key, 0, h.payload_version, h.redacted, h.tags, h.meta::text,
     case when h.payload is not null then h.payload::text
         else (select p.payload::text from longshore.payload p where p.id = h.id)
     end,

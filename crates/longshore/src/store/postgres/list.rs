@@ -194,7 +194,9 @@ impl Snapshot for View {
             job.payload_bytes = bytes.map(|bytes| bytes as usize);
             Ok(match detail {
                 Detail::Preview => preview(job),
-                Detail::Whole => JobRow { payload_bytes: Some(job.payload.len()), ..job },
+                Detail::Whole | Detail::Revealed => {
+                    JobRow { payload_bytes: Some(job.payload.len()), ..job }
+                }
             })
         };
         Ok(rows.iter().map(read).collect::<Result<_, sqlx::Error>>()?)

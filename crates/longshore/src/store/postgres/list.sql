@@ -1,6 +1,7 @@
 -- Jobs by their ids. $1 ids · $2 now · $3 characters of a payload; null: all of it
 select j.id, j.kind, j.queue, j.priority, j.run_at, j.created_at, j.attempt, j.max_attempts,
-    j.backoff::text as backoff, j.timeout_ms, j.retain_ms, j.unique_key, j.version, j.tags, j.meta::text as meta,
+    j.backoff::text as backoff, j.timeout_ms, j.retain_ms, j.unique_key, j.version, j.payload_version,
+    j.redacted, j.tags, j.meta::text as meta,
     case
         when $3::int is not null then left(j.payload::text, $3::int)
         when j.payload is not null then j.payload::text

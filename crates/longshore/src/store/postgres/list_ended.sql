@@ -2,7 +2,8 @@
 -- Jobs of history by their ids; outputs are left out of previews, for they may be large.
 -- $1 ids · $2 when the first of them ended · $3 when the last did · $4 characters of a payload; null: all of it
 select h.id, h.kind, h.queue, h.priority, h.run_at, h.created_at, h.attempt, h.max_attempts,
-    h.backoff::text as backoff, h.timeout_ms, h.retain_ms, h.unique_key, 0 as version, h.tags, h.meta::text as meta,
+    h.backoff::text as backoff, h.timeout_ms, h.retain_ms, h.unique_key, 0 as version, h.payload_version,
+    h.redacted, h.tags, h.meta::text as meta,
     case
         when $4::int is not null then left(h.payload::text, $4::int)
         when h.payload is not null then h.payload::text

@@ -16,6 +16,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 2, name: "unique", sql: include_str!("migrations/0002_unique.sql") },
     Migration { version: 3, name: "retention", sql: include_str!("migrations/0003_retention.sql") },
     Migration { version: 4, name: "door", sql: include_str!("migrations/0004_door.sql") },
+    Migration { version: 5, name: "host", sql: include_str!("migrations/0005_host.sql") },
+    Migration { version: 6, name: "versions", sql: include_str!("migrations/0006_versions.sql") },
 ];
 
 const LOCK: &str = include_str!("migrate_lock.sql");

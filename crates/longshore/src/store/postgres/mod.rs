@@ -7,6 +7,7 @@
 mod bench;
 mod bulk;
 mod change;
+mod checkup;
 mod claim;
 mod connect;
 mod copy;
@@ -44,10 +45,10 @@ use crate::query::Filter;
 use crate::time::Timestamp;
 
 use super::{
-    Ack, AskCancel, Beat, Claim, Claimed, ClaimedJob, Conn, Count, Edit, Effort, Ending, Enqueued,
-    Held, Lead, ListQuery, NewNode, NodeId, NodeRow, OpenTx, Page, Parts, Pruned, Pruner, Pulse,
-    Repeat, Rescued, Result, RetentionRule, RetentionScope, Store, StoreError, StoreOptions, Term,
-    WakeHub,
+    Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, Edit, Effort,
+    Ending, Enqueued, Held, Lead, ListQuery, NewNode, NodeId, NodeRow, OpenTx, Page, Parts, Pruned,
+    Pruner, Pulse, Repeat, Rescued, Result, RetentionRule, RetentionScope, Store, StoreError,
+    StoreOptions, Term, WakeHub,
 };
 use connect::{Mode, Pools};
 use error::Fault;
@@ -279,6 +280,14 @@ impl Store for PostgresStore {
 
     async fn prune(&self, pruner: Pruner) -> Result<Pruned> {
         self.prune_step(pruner).await
+    }
+
+    async fn checkup(&self, _depth: Depth) -> Result<Vec<Check>> {
+        self.look_over().await
+    }
+
+    fn side_file_bytes(&self) -> Option<u64> {
+        None
     }
 
     fn wakes(&self) -> &WakeHub {

@@ -5,7 +5,7 @@ select j.id, j.kind, j.queue, j.priority, j.run_at, j.attempt, j.max_attempts,
     j.backoff::text as backoff, j.timeout_ms, j.meta::text as meta,
     case when j.payload is not null then j.payload::text
         else (select p.payload::text from longshore.payload p where p.id = j.id)
-    end as payload
+    end as payload, j.payload_version, j.redacted
 from longshore.claim c
     cross join unnest(c.ids) i (id)
     join longshore.job j on j.id = i.id

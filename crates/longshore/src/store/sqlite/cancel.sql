@@ -23,11 +23,11 @@ SELECT id FROM longshore_job WHERE cancel_at IS NOT NULL AND +node = $1 ORDER BY
 INSERT INTO longshore_history
     (id, kind, queue, priority, run_at, created_at, attempt, max_attempts, backoff, timeout_ms,
      retain_ms, tags, meta, payload, errors, unique_key, part_key, cancel_at, cancel_by, cancel_why,
-     node, lease, leased_at,
+     node, lease, leased_at, payload_version, redacted,
      finished_at, state)
 SELECT id, kind, queue, priority, run_at, created_at, attempt, max_attempts, backoff, timeout_ms,
     retain_ms, tags, meta, payload, errors, unique_key, part_key, cancel_at, cancel_by, cancel_why,
-    node, lease, leased_at,
+    node, lease, leased_at, payload_version, redacted,
     $3, 'cancelled'
 FROM longshore_job
 WHERE cancel_at IS NOT NULL AND +node IS $2 AND ($1 IS NULL OR id = $1) AND retain_ms IS NOT 0;

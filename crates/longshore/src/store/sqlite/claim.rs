@@ -48,7 +48,9 @@ async fn take_rows(
     let live: i64 =
         sqlx::query_scalar(CLAIM.step("live")).bind(claim.node.0).fetch_one(&mut *conn).await?;
     let asked = if live == 1 { claim.queues } else { &[] };
-    let kinds = super::json_array(claim.kinds);
+    let kinds: Vec<(&str, u32)> =
+        claim.kinds.iter().map(|ask| (ask.kind.as_str(), ask.version)).collect();
+    let kinds = super::json_array(&kinds);
     let mut jobs = Vec::new();
     for ask in asked {
         let mut take = sqlx::query(CLAIM.step("take"))

@@ -8,16 +8,16 @@ use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Sqlite, SqlitePool, Transaction};
 
-use super::SqliteStore;
 use super::checkpoint::Checkpoints;
 use super::error::{failed, is_busy, is_read_only};
+use super::{SqliteStore, host, mount};
 use crate::store::{Durability, Result, StoreError, StoreOptions, WakeHub};
 
 const OPENING: &str = "open the database";
 
 impl SqliteStore {
     /// Opens `sqlite:PATH`, creating the file if there is none and it may, or `sqlite::memory:`, which is one
-    /// connection for everything.
+    /// connection for everything. Refused where it is not this host's alone.
     pub(crate) async fn open(url: &str, options: StoreOptions) -> Result<SqliteStore> {
         let path = url.strip_prefix("sqlite:").unwrap_or(url);
         let path = path.strip_prefix("//").unwrap_or(path);
@@ -28,6 +28,7 @@ impl SqliteStore {
         let connect = if in_memory {
             SqliteConnectOptions::from_str("sqlite::memory:").map_err(failed(OPENING))?
         } else {
+            mount::check(Path::new(path), options.allow_shared_mount)?;
             if options.create {
                 create_private(Path::new(path))?;
             } else if !Path::new(path).exists() {
@@ -61,7 +62,7 @@ impl SqliteStore {
                 .map_err(failed(OPENING))?
         };
         let checkpoints = (!in_memory).then(|| Checkpoints::start(writer.clone(), readers.clone()));
-        Ok(SqliteStore {
+        let store = SqliteStore {
             writer,
             readers,
             checkpoints,
@@ -71,7 +72,11 @@ impl SqliteStore {
             busy_for: options.busy_for,
             hub: WakeHub::default(),
             walk: Default::default(),
-        })
+            host: options.host.clone().unwrap_or_else(host::this_host),
+            allow_other_host: options.allow_other_host,
+        };
+        store.must_be_ours().await?;
+        Ok(store)
     }
 
     /// A writing transaction. It takes the write lock at its start, so nothing in it can fail with

@@ -141,6 +141,8 @@ pub(super) async fn change_waiting(
         .bind(edit.priority)
         .bind(&edit.queue)
         .bind(edit.tags.as_ref().map(|tags| super::json_array(tags)))
+        .bind(edit.payload_version)
+        .bind(edit.redacted.as_ref().map(|fields| super::json_array(fields)))
         .fetch_one(&mut *conn)
         .await?;
     if let Some(payload) = &edit.payload {

@@ -3,9 +3,12 @@
 
 -- step: change
 -- $1 id · what is NULL stays: $2 run_at · $3 priority · $4 queue · $5 tags, JSON; '[]' for none
+-- $6 version of the payload · $7 its redacted fields, JSON; '[]' for none
 UPDATE longshore_job
 SET run_at = coalesce($2, run_at), priority = coalesce($3, priority), queue = coalesce($4, queue),
-    tags = CASE WHEN $5 IS NULL THEN tags WHEN $5 = '[]' THEN NULL ELSE $5 END, version = version + 1
+    tags = CASE WHEN $5 IS NULL THEN tags WHEN $5 = '[]' THEN NULL ELSE $5 END,
+    payload_version = coalesce($6, payload_version),
+    redacted = CASE WHEN $7 IS NULL THEN redacted WHEN $7 = '[]' THEN NULL ELSE $7 END, version = version + 1
 WHERE id = $1 AND node IS NULL AND dead_at IS NULL
 RETURNING version;
 

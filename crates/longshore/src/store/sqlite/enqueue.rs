@@ -102,6 +102,8 @@ async fn add_many(
                 job.tags_json(),
                 job.meta.as_deref(),
                 (!is_aside(job)).then_some(&*job.payload),
+                job.payload_version,
+                job.redacted_json(),
             )
         })
         .collect();
@@ -171,6 +173,8 @@ async fn insert(
         .bind(job.meta.as_deref())
         .bind((!aside).then_some(&*job.payload))
         .bind(key)
+        .bind(job.payload_version)
+        .bind(job.redacted_json())
         .execute(&mut *conn)
         .await?;
     let added = added.rows_affected() > 0;

@@ -6,11 +6,12 @@
 INSERT INTO longshore_history
     (id, kind, queue, priority, run_at, created_at, attempt, max_attempts, backoff, timeout_ms,
      retain_ms, tags, meta, payload, errors, unique_key, part_key, cancel_at, cancel_by, cancel_why,
-     node, lease, leased_at,
+     node, lease, leased_at, payload_version, redacted,
      finished_at, state, output)
 SELECT j.id, j.kind, j.queue, j.priority, j.run_at, j.created_at, j.attempt, j.max_attempts,
     j.backoff, j.timeout_ms, j.retain_ms, j.tags, j.meta, j.payload, j.errors, j.unique_key,
     j.part_key, j.cancel_at, j.cancel_by, j.cancel_why, j.node, j.lease, j.leased_at,
+    j.payload_version, j.redacted,
     $3, CASE WHEN j.cancel_at IS NULL THEN 'succeeded' ELSE 'cancelled' END, e.value ->> 2
 FROM json_each($2) AS e CROSS JOIN longshore_job AS j ON j.id = unhex(e.value ->> 0)
 WHERE +j.node = $1 AND j.lease = e.value ->> 1 AND j.retain_ms IS NOT 0;

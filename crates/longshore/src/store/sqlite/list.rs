@@ -144,7 +144,7 @@ impl Snapshot for View {
         };
         let cut = match detail {
             Detail::Preview => preview,
-            Detail::Whole => whole,
+            Detail::Whole | Detail::Revealed => whole,
         };
         rows.iter().map(|row| rows::job_row(row).map(cut)).collect()
     }

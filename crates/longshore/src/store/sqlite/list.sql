@@ -3,7 +3,7 @@
 
 -- step: hot
 SELECT id, kind, queue, priority, run_at, created_at, attempt, max_attempts, backoff, timeout_ms,
-    retain_ms, unique_key, version, tags, meta,
+    retain_ms, unique_key, version, payload_version, redacted, tags, meta,
     CASE WHEN $3 IS NOT NULL THEN substr(payload, 1, $3)
         ELSE coalesce(payload, (SELECT p.payload FROM longshore_payload AS p WHERE p.id = longshore_job.id))
         END AS payload,
@@ -17,7 +17,7 @@ FROM longshore_job WHERE id IN (SELECT unhex(value) FROM json_each($1));
 -- step: cold
 -- Outputs are left out of previews, for they may be large. $2 is not needed here
 SELECT id, kind, queue, priority, run_at, created_at, attempt, max_attempts, backoff, timeout_ms,
-    retain_ms, unique_key, 0 AS version, tags, meta,
+    retain_ms, unique_key, 0 AS version, payload_version, redacted, tags, meta,
     CASE WHEN $3 IS NOT NULL THEN substr(payload, 1, $3)
         ELSE coalesce(payload, (SELECT p.payload FROM longshore_payload AS p WHERE p.id = longshore_history.id))
         END AS payload,

@@ -7,11 +7,13 @@ use super::error::failed;
 use crate::store::migration::{Migration, pending};
 use crate::store::{Result, StoreError};
 
-pub(crate) const KNOWN: [Migration; 4] = [
+pub(crate) const KNOWN: [Migration; 6] = [
     Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") },
     Migration { version: 2, name: "unique", sql: include_str!("migrations/0002_unique.sql") },
     Migration { version: 3, name: "retention", sql: include_str!("migrations/0003_retention.sql") },
     Migration { version: 4, name: "door", sql: include_str!("migrations/0004_door.sql") },
+    Migration { version: 5, name: "host", sql: include_str!("migrations/0005_host.sql") },
+    Migration { version: 6, name: "versions", sql: include_str!("migrations/0006_versions.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS longshore_migration (
@@ -47,7 +49,12 @@ impl SqliteStore {
     pub(super) async fn version(&self) -> Result<u32> {
         let doing = "read the schema's version";
         let mut conn = self.read(doing).await?;
-        match applied(&mut conn).await.map_err(failed(doing)) {
+        self.version_in(&mut conn).await
+    }
+
+    /// The same, on a connection that reads.
+    pub(super) async fn version_in(&self, conn: &mut SqliteConnection) -> Result<u32> {
+        match applied(conn).await.map_err(failed("read the schema's version")) {
             Ok(applied) => Ok(applied.last().map_or(0, |(version, _)| *version)),
             Err(StoreError::Schema { found, .. }) => Ok(found),
             Err(error) => Err(error),

@@ -7,14 +7,17 @@
 mod bench;
 mod bulk;
 mod checkpoint;
+mod checkup;
 mod claim;
 mod connect;
 mod edit;
 mod enqueue;
 mod error;
 mod finish;
+mod host;
 mod list;
 mod migrate;
+mod mount;
 mod node;
 mod prune;
 mod read;
@@ -43,6 +46,9 @@ pub(crate) struct SqliteStore {
     /// `None`: in memory.
     file: Option<PathBuf>,
     durability: Durability,
+    /// What nodes of this process say of their host.
+    host: String,
+    allow_other_host: bool,
     clock: Clock,
     busy_for: Duration,
     hub: WakeHub,
@@ -198,6 +204,14 @@ impl Store for SqliteStore {
 
     async fn prune(&self, pruner: Pruner) -> Result<Pruned> {
         self.prune_step(pruner).await
+    }
+
+    async fn checkup(&self, depth: Depth) -> Result<Vec<Check>> {
+        self.look_over(depth).await
+    }
+
+    fn side_file_bytes(&self) -> Option<u64> {
+        self.side_bytes()
     }
 
     fn wakes(&self) -> &WakeHub {

@@ -23,6 +23,7 @@ impl SqliteStore {
         let doing = "join as a node";
         let now = self.clock.now();
         let mut tx = self.begin(doing).await?;
+        self.no_others(&mut tx).await?;
         sqlx::query(NODE.step("join"))
             .bind(node.id.0)
             .bind(&node.name)
@@ -31,6 +32,7 @@ impl SqliteStore {
             .bind(super::json_array(&node.kinds))
             .bind(now.as_micros())
             .bind(now.plus(node.lease_for).as_micros())
+            .bind(&self.host)
             .execute(&mut *tx)
             .await
             .map_err(failed(doing))?;
@@ -44,6 +46,7 @@ impl SqliteStore {
         let renewed = sqlx::query(NODE.step("beat"))
             .bind(beat.node.0)
             .bind(now.plus(beat.lease_for).as_micros())
+            .bind(now.as_micros())
             .execute(&mut *tx)
             .await
             .map_err(failed(doing))?;

@@ -2,12 +2,13 @@
 
 -- step: join
 -- $1 id · $2 name · $3 version · $4 queues, JSON · $5 kinds, JSON · $6 now · $7 expires_at
-INSERT INTO longshore_node (id, name, version, queues, kinds, started_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7);
+-- $8 host
+INSERT INTO longshore_node (id, name, version, queues, kinds, started_at, expires_at, host, seen_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $6);
 
 -- step: beat
--- $1 id · $2 expires_at
-UPDATE longshore_node SET expires_at = $2 WHERE id = $1 AND lost_at IS NULL;
+-- $1 id · $2 expires_at · $3 now
+UPDATE longshore_node SET expires_at = $2, seen_at = $3 WHERE id = $1 AND lost_at IS NULL;
 
 -- step: leave
 -- $1 id
@@ -30,5 +31,5 @@ ORDER BY live DESC, n.started_at DESC, n.id DESC LIMIT 1000;
 -- $1 node · $2 claim number
 SELECT id, kind, queue, priority, run_at, attempt, max_attempts, backoff, timeout_ms, meta,
     coalesce(payload, (SELECT p.payload FROM longshore_payload AS p WHERE p.id = longshore_job.id))
-        AS payload, lease
+        AS payload, lease, payload_version, redacted
 FROM longshore_job WHERE node = $1 AND lease = $2;

@@ -4,9 +4,11 @@
 -- A cancelled job comes back from history. $1 id
 INSERT INTO longshore_job
     (id, kind, queue, priority, run_at, created_at, attempt, max_attempts, backoff, timeout_ms,
-     retain_ms, tags, meta, payload, errors, unique_key, part_key)
+     retain_ms, tags, meta, payload, errors, unique_key, part_key, payload_version,
+     redacted)
 SELECT id, kind, queue, priority, run_at, created_at, attempt, max_attempts, backoff, timeout_ms,
-    retain_ms, tags, meta, payload, errors, unique_key, part_key
+    retain_ms, tags, meta, payload, errors, unique_key, part_key, payload_version,
+    redacted
 FROM longshore_history WHERE id = $1 AND state = 'cancelled';
 
 -- step: forget

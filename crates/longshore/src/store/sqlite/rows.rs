@@ -65,6 +65,8 @@ pub(super) fn claimed_job(row: &SqliteRow) -> sqlx::Result<ClaimedJob> {
         timeout_ms: col(row, "timeout_ms")?,
         meta: text(row, "meta")?,
         payload: text(row, "payload")?.unwrap_or_default(),
+        payload_version: number(row, "payload_version")?,
+        redacted: json(row, "redacted")?.unwrap_or_default(),
         lease: col(row, "lease")?,
     })
 }
@@ -102,7 +104,10 @@ pub(super) fn job_row(row: &SqliteRow) -> sqlx::Result<JobRow> {
         tags: json(row, "tags")?.unwrap_or_default(),
         meta: text(row, "meta")?,
         payload: payload.unwrap_or_default(),
+        payload_is_cut: false,
         payload_bytes,
+        payload_version: number(row, "payload_version")?,
+        redacted: json(row, "redacted")?.unwrap_or_default(),
         errors: errors(row)?,
         cancel,
         node: col(row, "node")?,

@@ -27,10 +27,12 @@ macro_rules! steps {
 
 steps! {
     CANCEL = "cancel.sql";
+    CHECKUP = "checkup.sql";
     CLAIM = "claim.sql";
     EDIT = "edit.sql";
     ENQUEUE = "enqueue.sql";
     FINISH = "finish.sql";
+    HOST = "host.sql";
     LEADER = "leader.sql";
     LIST = "list.sql";
     LOOK = "look.sql";

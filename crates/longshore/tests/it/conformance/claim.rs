@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use longshore::store::{Claim, NodeId, START};
+use longshore::store::{Claim, KindAsk, NodeId, START};
 use longshore::{JobId, NewJob, State, Timestamp};
 
 use crate::harness::*;
@@ -124,7 +124,7 @@ pub async fn a_lost_node_gets_nothing_and_is_told(t: Harness) {
 
 pub async fn an_unknown_node_gets_nothing_and_is_told(t: Harness) {
     let id = t.enqueue(job()).await;
-    let (queues, kinds) = ([ask("default", 10)], [KIND.to_owned()]);
+    let (queues, kinds) = ([ask("default", 10)], [KindAsk { kind: KIND.into(), version: 1 }]);
     let claim = Claim { node: NodeId::new(), no: 1, queues: &queues, kinds: &kinds };
 
     let claimed = t.store.claim(&claim).await.unwrap();

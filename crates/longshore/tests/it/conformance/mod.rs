@@ -16,6 +16,7 @@ pub mod states;
 pub mod stress;
 pub mod unique;
 pub mod unique_races;
+pub mod versions;
 
 /// `conformance!(Sqlite)`: one test for each case, on that backend.
 macro_rules! conformance {
@@ -255,6 +256,17 @@ macro_rules! conformance {
                 five_nodes_migrate_at_once,
                 migrating_again_applies_nothing,
                 an_unreadable_error_kind_hides_no_job,
+            ];
+            versions: [
+                a_job_that_says_nothing_is_of_the_first_version,
+                a_version_stays_with_its_job_however_that_ends,
+                a_version_outlives_the_node_that_is_lost,
+                lists_and_large_calls_know_versions,
+                a_newer_version_waits_for_a_node_that_knows_it,
+                each_kind_has_its_own_versions,
+                a_replacement_has_the_version_of_its_payload,
+                an_edit_may_say_another_version,
+                a_repeat_changes_no_version,
             ];
             stress: [
                 each_job_ends_once_whatever_happens_to_its_nodes,

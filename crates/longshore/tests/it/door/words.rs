@@ -52,11 +52,17 @@ fn each_limit_in_the_librarys_words() {
                 job().tag("a").tag(name),
             ));
             pairs.push((
+                format!("'k', 'null', redacted => array['a', {text}]"),
+                job().redact("a").redact(name),
+            ));
+            pairs.push((
                 format!("'k', 'null', unique_key => {text}"),
                 job().unique(Unique::key(name)),
             ));
         }
-        let numbers: [(&str, NewJob); 9] = [
+        let numbers: [(&str, NewJob); 11] = [
+            ("payload_version => 0", job().payload_version(0)),
+            ("redacted => array['.'], payload_version => 0", job().payload_version(0).redact(".")),
             ("priority => 10", job().priority(10)),
             ("max_attempts => 0", job().max_attempts(0)),
             ("max_attempts => 1000000001", job().max_attempts(1_000_000_001)),
@@ -80,6 +86,12 @@ fn each_limit_in_the_librarys_words() {
         let many = (0..65).fold(job(), |job, n| job.tag(n.to_string()));
         pairs.push((
             "'k', 'null', tags => (select array_agg(n::text) from generate_series(0, 64) n)".into(),
+            many,
+        ));
+        let many = (0..65).fold(job(), |job, n| job.redact(n.to_string()));
+        pairs.push((
+            "'k', 'null', redacted => (select array_agg(n::text) from generate_series(0, 64) n)"
+                .into(),
             many,
         ));
         let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));

@@ -55,7 +55,7 @@ pub async fn a_rescue_by_a_node_without_handlers_is_enough(d: Arc<Desk>) {
     };
     d.t.store.join(&gone).await.expect("a node joins");
     let (once, more) = (d.enqueue(job().max_attempts(1)).await, d.enqueue(job()).await);
-    let kinds = [KIND.to_owned()];
+    let kinds = [longshore::store::KindAsk { kind: KIND.into(), version: 1 }];
     let queues = [ask("default", 2)];
     let claim = longshore::store::Claim { node: gone.id, no: 1, queues: &queues, kinds: &kinds };
     assert_eq!(d.t.store.claim(&claim).await.expect("a claim").jobs.len(), 2);
