@@ -3,10 +3,14 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Fields, Ident, Path, parse_quote};
+use syn::{Data, DeriveInput, Ident, Path, parse_quote};
 
+use crate::fields;
 use crate::options::Options;
 use crate::read::Faults;
+
+/// As `longshore::NewJob` has it.
+const MAX_REDACTED: usize = 64;
 
 /// The implementation, or everything that is wrong.
 ///
@@ -25,15 +29,20 @@ pub(crate) fn expand(input: &DeriveInput) -> TokenStream {
         );
         faults.at(input.ident.span(), words);
     }
-    refuse_inner_options(input, &mut faults);
+    let redacted = fields::redacted(input, &mut faults);
+    let hidden = fields::all_names(&redacted, &options.redact);
+    if hidden.len() > MAX_REDACTED {
+        let words = format!("redact has {} entries; the limit is {MAX_REDACTED}", hidden.len());
+        faults.at(input.ident.span(), words);
+    }
     if let Some(unique) = &mut options.unique {
         let fields = match &input.data {
             Data::Struct(data) => Some(&data.fields),
             Data::Enum(_) | Data::Union(_) => None,
         };
-        unique.check(fields, &mut faults);
+        unique.check(fields, &redacted, &mut faults);
     }
-    let implementation = implementation(&input.ident, &options);
+    let implementation = implementation(&input.ident, &options, &hidden);
     let faults = faults.end().err().map(|faults| faults.to_compile_error());
     quote!(#implementation #faults)
 }
@@ -52,38 +61,35 @@ fn refusal(input: &DeriveInput) -> Option<syn::Error> {
     Some(syn::Error::new_spanned(first, words))
 }
 
-/// On a field or a variant nothing may be said; unheeded, it would be a trap.
-fn refuse_inner_options(input: &DeriveInput, faults: &mut Faults) {
-    let refuse = |attributes: &[Attribute], faults: &mut Faults| {
-        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("job")) {
-            faults.add(syn::Error::new_spanned(
-                attribute.path(),
-                "options of a job stand on its type, above `struct` or `enum`",
-            ));
-        }
-    };
-    let of_fields = |fields: &Fields, faults: &mut Faults| {
-        fields.iter().for_each(|field| refuse(&field.attrs, faults));
-    };
-    match &input.data {
-        Data::Struct(data) => of_fields(&data.fields, faults),
-        Data::Enum(data) => {
-            for variant in &data.variants {
-                refuse(&variant.attrs, faults);
-                of_fields(&variant.fields, faults);
-            }
-        }
-        Data::Union(_) => {}
-    }
-}
-
-fn implementation(name: &Ident, options: &Options) -> TokenStream {
+fn implementation(name: &Ident, options: &Options, hidden: &[String]) -> TokenStream {
     let krate: Path = options.krate.clone().unwrap_or_else(|| parse_quote!(::longshore));
     let kind = options.kind.clone().unwrap_or_else(|| syn::LitStr::new("", Span::call_site()));
     let output = options.output.clone().unwrap_or_else(|| parse_quote!(()));
     let aliases = (!options.aliases.is_empty()).then(|| {
         let aliases = &options.aliases;
         quote!(const ALIASES: &'static [&'static str] = &[#(#aliases),*];)
+    });
+    let version = options.version.map(|version| quote!(const VERSION: u32 = #version;));
+    let hidden = (!hidden.is_empty())
+        .then(|| quote!(const REDACTED: &'static [&'static str] = &[#(#hidden),*];));
+    let upgrade = options.upgrade.as_ref().map(|function| {
+        let call = quote_spanned!(function.span()=> #function(from, payload));
+        quote! {
+            fn upgrade(
+                from: u32,
+                payload: ::std::boxed::Box<str>,
+            ) -> ::core::result::Result<::std::boxed::Box<str>, #krate::job::BoxError> {
+                #call
+            }
+        }
+    });
+    let schema = options.schema.map(|at| {
+        let text = quote_spanned!(at=> #krate::job::schema_of::<Self>());
+        quote! {
+            fn schema() -> ::core::option::Option<::std::string::String> {
+                ::core::option::Option::Some(#text)
+            }
+        }
     });
     let calls = options.calls(&krate);
     let builder = (!calls.is_empty()).then(|| {
@@ -110,6 +116,10 @@ fn implementation(name: &Ident, options: &Options) -> TokenStream {
             const KIND: &'static str = #kind;
             type Output = #output;
             #aliases
+            #version
+            #hidden
+            #upgrade
+            #schema
             #builder
             #backoff
         }

@@ -9,6 +9,7 @@ mod read; // names, what follows them, all faults at once
 mod backoff; // `backoff = …`
 mod meta; // `meta(…)`
 mod unique; // `unique(…)`
+mod fields; // what is said of fields, and their names in JSON
 mod options; // `#[job(…)]` of a type
 mod expand; // the `impl`
 
@@ -51,6 +52,11 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `kind = "email.send"` | the kind's name in the database, which stays when the type is renamed; must be said |
 /// | `alias = "mailer"`, `alias = ["mailer", "email"]` | names the kind had before: the handler runs their jobs too |
 /// | `output = MessageId` | what the handler answers, kept as the job's output. Default `()`: nothing |
+/// | `version = 2` | which version of the payload the type is, 1 to 2,147,483,647. Default 1 |
+/// | `upgrade = path::to::function` | brings older payloads up: `fn(from: u32, payload: Box<str>) -> Result<Box<str>, BoxError>`. Default: they fit as they are |
+/// | `#[job(redact)]` on a field | nobody is shown it: it reads `"[redacted]"` for people, and only handlers see what it holds |
+/// | `redact = ["token"]` | the same by names in the payload's JSON, for what is not a field of the type (flattened, in an enum) |
+/// | `schema` | says what payloads look like, from the type's `schemars::JsonSchema` (schemars 1); needs the feature `schema` |
 /// | `queue = "mail"` | default `default` |
 /// | `priority = 2` | 0 runs first, 9 last. Default 5 |
 /// | `run_in = "10m"` | due so long after the enqueue. Default: at once |
@@ -78,6 +84,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `for_good` | holds it for good, once the job succeeded |
 /// | `on_conflict = "keep"` | `"keep"` answers with the holder, `"replace"` gives it this payload, `"refuse"` fails. Default `"keep"` |
 /// | `same_payload` | refuses the same key with another payload |
+///
+/// A key by a redacted field is stored as its SHA-256.
 ///
 /// Spans are written as on the command line, the largest unit first: `500ms`, `30s`, `5m`, `1h 30m`, `7d`. Names
 /// (kind, alias, queue, tag, key) have 1 to 255 bytes and no invisible characters.

@@ -14,7 +14,7 @@ const MAX_META_BYTES: usize = 64 * 1024;
 /// The object's text.
 pub(crate) fn read(entry: &Entry<'_>, faults: &mut Faults) -> Result<String> {
     let notes = entry
-        .inside(|input| Punctuated::<Note, Token![,]>::parse_terminated(input))
+        .inside(Punctuated::<Note, Token![,]>::parse_terminated)
         .map_err(|fault| entry.misread_at(fault.span()))?;
     let mut said = HashSet::new();
     let mut parts = Vec::new();

@@ -1,7 +1,8 @@
 //! What `#[job(…)]` may say on a type.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::quote;
+use syn::spanned::Spanned;
 use syn::{Attribute, Error, LitStr, Path, Result, Type};
 
 use crate::read::{Entry, Faults, Known, entries};
@@ -12,11 +13,16 @@ use crate::{backoff, meta, unique};
 const MAX_PRIORITY: u64 = 9;
 const MAX_ATTEMPTS: u64 = 1_000_000_000;
 const MAX_TAGS: usize = 64;
+const MAX_VERSION: u64 = i32::MAX as u64;
 
 const OPTIONS: Known = &[
     ("kind", "kind = \"send_email\""),
     ("alias", "alias = \"mailer\""),
     ("output", "output = MessageId"),
+    ("version", "version = 2"),
+    ("upgrade", "upgrade = path::to::function"),
+    ("redact", "redact = [\"token\"]"),
+    ("schema", "schema"),
     ("queue", "queue = \"mail\""),
     ("priority", "priority = 5"),
     ("run_in", "run_in = \"10m\""),
@@ -39,6 +45,12 @@ pub(crate) struct Options {
     pub kind_is_said: bool,
     pub aliases: Vec<LitStr>,
     pub output: Option<Type>,
+    pub version: Option<u32>,
+    pub upgrade: Option<Path>,
+    /// Names in JSON.
+    pub redact: Vec<LitStr>,
+    /// Where it was said.
+    pub schema: Option<Span>,
     pub backoff_with: Option<Path>,
     pub unique: Option<Unique>,
     pub krate: Option<Path>,
@@ -79,6 +91,7 @@ impl Options {
             faults.keep(read);
         }
         options.check_aliases(faults);
+        options.check_upgrade(faults);
         options
     }
 
@@ -90,6 +103,11 @@ impl Options {
             }
             "alias" => self.aliases = entry.names(faults)?,
             "output" => self.output = Some(entry.parsed()?),
+            "version" => self.version = Some(entry.number(1, MAX_VERSION)? as u32),
+            "upgrade" => self.upgrade = Some(entry.parsed()?),
+            "redact" => self.redact = entry.names(faults)?,
+            "schema" if !entry.ends() => return Err(entry.misread()),
+            "schema" => self.schema = Some(entry.name.span()),
             "queue" => self.queue = Some(entry.name_text()?),
             "priority" => self.priority = Some(entry.number(0, MAX_PRIORITY)? as u8),
             "run_in" => self.run_in_ms = Some(entry.span(0)?),
@@ -113,6 +131,13 @@ impl Options {
                 alias.span(),
                 "alias is the kind itself; it is for names that the kind had before",
             );
+        }
+    }
+
+    fn check_upgrade(&self, faults: &mut Faults) {
+        if let (Some(upgrade), None | Some(1)) = (&self.upgrade, self.version) {
+            let words = "upgrade brings older payloads up, so there is a version above 1: write `version = 2`";
+            faults.at(upgrade.span(), words);
         }
     }
 

@@ -125,7 +125,11 @@ impl Entry<'_> {
 
     /// The same, at a place inside it.
     pub fn misread_at(&self, at: Span) -> Error {
-        Error::new(at, format!("`{}` is written as `{}`", self.name, self.form))
+        let words = match self.name == self.form {
+            true => format!("`{}` stands alone, without a value", self.name),
+            false => format!("`{}` is written as `{}`", self.name, self.form),
+        };
+        Error::new(at, words)
     }
 
     /// A fault of its value.

@@ -4,6 +4,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Error, Fields, LitStr, Member, Path, Result};
 
+use crate::fields::Redacted;
 use crate::read::{Entry, Faults, Known, entries, meant};
 
 const UNIQUE: Known = &[
@@ -26,6 +27,8 @@ pub(crate) struct Unique {
     for_good: bool,
     rule: usize,
     same_payload: bool,
+    /// The key would show what is redacted.
+    hashed: bool,
 }
 
 /// Reads what follows the word `unique`, which may be nothing.
@@ -84,7 +87,7 @@ fn fields(entry: &Entry<'_>, faults: &mut Faults) -> Result<Vec<Member>> {
 
 impl Unique {
     /// Whether the fields are there. `None`: the type is no struct.
-    pub fn check(&mut self, of: Option<&Fields>, faults: &mut Faults) {
+    pub fn check(&mut self, of: Option<&Fields>, redacted: &[Redacted], faults: &mut Faults) {
         let Some((by, at)) = &mut self.by else { return };
         let Some(of) = of else {
             let words =
@@ -104,6 +107,7 @@ impl Unique {
             }
             there
         });
+        self.hashed = by.iter().any(|field| redacted.iter().any(|hidden| hidden.member == *field));
     }
 
     /// As an expression.
@@ -129,7 +133,8 @@ impl Unique {
             _ => None,
         };
         let same_payload = self.same_payload.then(|| quote!(.same_payload()));
-        quote!(#krate::Unique::#key #within #for_good #rule #same_payload)
+        let hashed = self.hashed.then(|| quote!(.hashed()));
+        quote!(#krate::Unique::#key #hashed #within #for_good #rule #same_payload)
     }
 }
 

@@ -15,6 +15,7 @@ mod invalid;
 pub(crate) mod new;
 pub(crate) mod redact;
 mod row;
+mod schema;
 mod typed;
 
 use std::fmt;
@@ -29,6 +30,7 @@ pub use invalid::{Invalid, Problem};
 pub use new::{Limits, NewJob};
 pub use outcome::{IntoOutcome, Outcome};
 pub use row::{AttemptError, AttemptFault, Cancel, JobRow};
+pub use schema::schema_of;
 pub use state::{Event, State};
 pub use typed::Job;
 pub use unique::{Fields, OnConflict, Unique};

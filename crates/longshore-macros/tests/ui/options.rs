@@ -35,11 +35,4 @@ struct Field {
     to: String,
 }
 
-#[derive(Serialize, Deserialize, Job)]
-#[job(kind = "k")]
-enum Variant {
-    #[job(queue = "mail")]
-    Mail,
-}
-
 fn main() {}

@@ -97,6 +97,15 @@ impl Unique {
         Unique::key(if fits { text } else { hashed(&text) })
     }
 
+    /// Keeps the key's SHA-256 instead of its text, so that nobody reads in it what is hidden elsewhere.
+    /// What is easily guessed is still found by trying.
+    pub fn hashed(mut self) -> Unique {
+        if let Key::Text(key) = &self.key {
+            self.key = Key::Text(if key.is_empty() { String::new() } else { hashed(key) });
+        }
+        self
+    }
+
     fn new(key: Key) -> Unique {
         Unique { key, hold: Hold::Active, on_conflict: OnConflict::Keep, same_payload: false }
     }
@@ -314,10 +323,12 @@ mod tests {
             assert!(key(&odd).starts_with("sha256:"), "{odd}");
             assert_eq!(Unique::value(&odd).check(), Ok(()));
         }
+        assert_eq!(Unique::value(&7).hashed().text(""), hashed("7"));
         // Read back as a float, two of these would be one key.
         for too_large in [u128::MAX, u128::MAX - 1] {
             let fields = Fields::new().and("n", &too_large);
             assert!(Unique::value(&fields).check().is_err(), "{too_large}");
+            assert!(Unique::value(&fields).hashed().check().is_err(), "{too_large}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longshore::job::Fields;
+use longshore::job::{BoxError, Fields};
 use longshore::{Backoff, Failure, Job, JobId, NewJob, OnConflict, Unique};
 use serde::{Deserialize, Serialize};
 
@@ -183,6 +183,66 @@ fn the_crate_may_have_another_name() {
     #[job(kind = "k", crate = elsewhere::jobs, queue = "q")]
     struct Renamed;
     same(&Renamed, |job| job.queue("q"));
+}
+
+#[test]
+fn payloads_have_versions_and_hidden_fields() {
+    fn grown(from: u32, payload: Box<str>) -> Result<Box<str>, BoxError> {
+        Ok(format!("[{from},{payload}]").into())
+    }
+    #[derive(Serialize, Deserialize, Job)]
+    #[job(kind = "k", version = 2, upgrade = grown, redact = ["inner", "resetToken"])]
+    #[serde(rename_all = "camelCase", bound(serialize = ""))]
+    struct Login {
+        to: String,
+        #[job(redact)]
+        reset_token: String,
+        #[job(redact)]
+        #[serde(rename(serialize = "pin-code"), default, skip_serializing_if = "String::is_empty")]
+        pin: String,
+        #[serde(flatten)]
+        more: std::collections::BTreeMap<String, String>,
+    }
+    assert_eq!((Login::VERSION, Plain::VERSION, Plain::REDACTED.len()), (2, 1, 0));
+    assert_eq!(Login::REDACTED, ["resetToken", "pin-code", "inner"]);
+    assert_eq!(Login::upgrade(1, "7".into()).unwrap(), "[1,7]".into());
+    let login = Login {
+        to: "ada".to_owned(),
+        reset_token: "secret-1".to_owned(),
+        pin: "secret-2".to_owned(),
+        more: [("inner".to_owned(), "secret-3".to_owned())].into(),
+    };
+    let shown = format!("{:?}", login.new_job());
+    assert!(shown.contains("ada") && !shown.contains("secret"), "{shown}");
+}
+
+#[test]
+fn a_key_of_a_hidden_field_is_not_read_in_it() {
+    #[derive(Serialize, Deserialize, Job)]
+    #[job(kind = "k", unique(by = [to, token]))]
+    struct Login {
+        to: String,
+        #[job(redact)]
+        token: String,
+    }
+    let login = Login { to: "ada".to_owned(), token: "secret".to_owned() };
+    let shown = format!("{:?}", login.new_job());
+    assert!(shown.contains("sha256:") && !shown.contains("secret"), "{shown}");
+}
+
+#[cfg(feature = "schema")]
+#[test]
+fn a_schema_is_that_of_the_type() {
+    #[derive(Serialize, Deserialize, schemars::JsonSchema, Job)]
+    #[job(kind = "k", schema)]
+    struct Resize {
+        /// In pixels.
+        width: u32,
+    }
+    let schema: serde_json::Value = serde_json::from_str(&Resize::schema().unwrap()).unwrap();
+    assert_eq!(schema["properties"]["width"]["description"], "In pixels.");
+    assert_eq!(schema["required"], serde_json::json!(["width"]));
+    assert_eq!(Plain::schema(), None);
 }
 
 longshore::distinct_kinds!(Plain, SendEmail);
