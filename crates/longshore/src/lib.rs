@@ -33,4 +33,11 @@ pub use observe::Health;
 pub use query::Filter;
 pub use store::{Edit, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};
 pub use time::{InvalidTimestamp, Timestamp};
-pub use worker::{Decoders, Failure, Fit, Run, StopReason, Worker, WorkerConfig, Working};
+pub use worker::{
+    Decoders, Failure, Fit, Hook, Run, RunReport, StopReason, Worker, WorkerConfig, Working,
+};
+
+/// The Rust of the guide's page about typed jobs compiles, and runs where it can.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/jobs.md")]
+struct GuideToJobs;
