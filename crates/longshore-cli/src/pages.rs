@@ -16,4 +16,5 @@ pages! {
     ManyJobs: "docs/guide/many-jobs.md",
     RetriesAndErrors: "docs/guide/retries-and-errors.md",
     UniqueJobs: "docs/guide/unique-jobs.md",
+    Versions: "docs/guide/versions.md",
 }

@@ -103,6 +103,23 @@ mod tests {
         }
     }
 
+    /// The derive of `Job` has a parser of its own; what it reads is the same span here.
+    #[test]
+    fn the_derive_reads_spans_in_the_same_way() {
+        macro_rules! same {
+            ($($text:literal),*) => {$({
+                #[derive(serde::Serialize, serde::Deserialize, longshore::Job)]
+                #[job(kind = "k", backoff = fixed($text))]
+                struct K;
+                let derived = format!("{:?}", longshore::NewJob::from(K));
+                let here = $text.parse::<Span>().expect($text).0.as_millis();
+                assert!(derived.contains(&format!("delay_ms: {here} }}")), "{derived}: {}", $text);
+            })*};
+        }
+        same!("500ms", "30s", "5m", "2h", "7d", "1h 30m", "1h30m", "1d 12h", "1d12h", "0s");
+        same!("1m 5ms", " 30s ", "2h  30s", "007s", "36600d", "90m", "1d 0h 2m 3s 4ms");
+    }
+
     #[test]
     fn it_reads_back() {
         for text in ["30s", "1h 30m", "250ms", "7d", "36h"] {

@@ -6,6 +6,7 @@
 mod answer;
 mod decode;
 mod layer;
+mod takes;
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -19,6 +20,7 @@ use decode::decode;
 pub(crate) use decode::{DecodeCheck, check, words};
 pub(crate) use layer::wrap;
 pub use layer::{Layered, RunService};
+pub use takes::{Later, Takes};
 
 use crate::extract::{FromRun, Given};
 use crate::job::{Job, JobError, Outcome};
@@ -87,6 +89,7 @@ pub struct WithLayer<H, L, J, Args> {
     takes: PhantomData<fn(J, Args)>,
 }
 
+#[diagnostic::do_not_recommend]
 impl<H, L, J, Args> Handler<J, Args> for WithLayer<H, L, J, Args>
 where
     H: Handler<J, Args>,
@@ -118,7 +121,7 @@ macro_rules! handlers {
         impl<Fun, Fut, J, $($arg,)*> Handler<J, ($($arg,)*)> for Fun
         where
             Fun: Fn(J, $($arg),*) -> Fut + Clone + Send + Sync + 'static,
-            Fut: Future<Output: IntoAnswer<J::Output>> + Send + 'static,
+            Fut: Later<Output: IntoAnswer<J::Output>> + Send + 'static,
             J: Job,
             $($arg: FromRun + 'static,)*
         {

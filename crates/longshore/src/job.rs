@@ -3,6 +3,8 @@
 pub mod backoff;
 mod fault;
 pub mod json;
+#[doc(hidden)] // for `distinct_kinds!`
+pub mod kinds;
 pub mod name;
 pub mod outcome;
 pub mod state;
@@ -13,6 +15,7 @@ mod invalid;
 pub(crate) mod new;
 pub(crate) mod redact;
 mod row;
+mod schema;
 mod typed;
 
 use std::fmt;
@@ -27,9 +30,10 @@ pub use invalid::{Invalid, Problem};
 pub use new::{Limits, NewJob};
 pub use outcome::{IntoOutcome, Outcome};
 pub use row::{AttemptError, AttemptFault, Cancel, JobRow};
+pub use schema::schema_of;
 pub use state::{Event, State};
 pub use typed::Job;
-pub use unique::{OnConflict, Unique};
+pub use unique::{Fields, OnConflict, Unique};
 
 /// A job's id: a UUIDv7 made where the job is enqueued, growing within a process, so that ids carry
 /// the order of enqueueing.

@@ -27,6 +27,8 @@ pub use job::{
     Backoff, IntoOutcome, Job, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,
     Unique,
 };
+#[cfg(feature = "macros")]
+pub use longshore_macros::Job;
 pub use observe::Health;
 pub use query::Filter;
 pub use store::{Edit, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};
@@ -34,3 +36,8 @@ pub use time::{InvalidTimestamp, Timestamp};
 pub use worker::{
     Decoders, Failure, Fit, Hook, Run, RunReport, StopReason, Worker, WorkerConfig, Working,
 };
+
+/// The Rust of the guide's page about typed jobs compiles, and runs where it can.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/jobs.md")]
+struct GuideToJobs;

@@ -29,7 +29,7 @@ use tower_layer::Layer;
 use crate::client::Client;
 use crate::engine::within;
 use crate::extract::{Given, States};
-use crate::handler::{self, BlockingHandler, Call, Handler, Layered, RunService};
+use crate::handler::{self, BlockingHandler, Call, Handler, Layered, RunService, Takes};
 use crate::job::{IntoOutcome, Job};
 use crate::observe::{Gauges, Health};
 use crate::store::{NewNode, NodeId, Result, StoreError};
@@ -163,7 +163,7 @@ impl Worker {
     pub fn job<J, Args, H>(mut self, handler: H) -> Worker
     where
         J: Job,
-        H: Handler<J, Args>,
+        H: Takes<J, Args> + Handler<J, Args>,
     {
         let call = handler.into_call();
         self.registry.add_typed::<J>(registry::Handler::typed::<J>(call, false), H::check);
@@ -174,7 +174,7 @@ impl Worker {
     pub fn job_blocking<J, Args, H>(mut self, handler: H) -> Worker
     where
         J: Job,
-        H: BlockingHandler<J, Args>,
+        H: Takes<J, Args> + BlockingHandler<J, Args>,
     {
         let call = handler.into_call();
         self.registry.add_typed::<J>(registry::Handler::typed::<J>(call, true), H::check);
@@ -378,8 +378,8 @@ impl Process {
         let Worker { client, config, queues, .. } = &self.worker;
         let known = self.known.clone();
         let (runs, ends) = Runs::new(self.on.clone(), client.clone(), known, id);
-        let claimer =
-            claimer::Claimer::new(id, self.known.registry.asks().into(), config.poll_every);
+        let asks = self.known.registry.asks().into();
+        let claimer = claimer::Claimer::new(id, asks, config.poll_every);
         let parts = (Slots::new(queues), runs, claimer);
         let mut node = Node::new(client.clone(), config.clone(), id, parts, self.gauges.clone());
 

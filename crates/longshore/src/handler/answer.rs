@@ -9,6 +9,7 @@ use crate::job::{BoxError, JobError, Outcome};
 #[diagnostic::on_unimplemented(
     message = "a handler whose job has the output `{O}` cannot answer `{Self}`",
     label = "answers `{Self}`, but the job's `type Output` is `{O}`",
+    note = "an async function goes to `Worker::job`, a plain one to `Worker::job_blocking`",
     note = "answer `{O}` or `Result<{O}, JobError>`; any error that is a `std::error::Error` or `anyhow::Error` will do too"
 )]
 pub trait IntoAnswer<O> {

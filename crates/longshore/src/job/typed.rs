@@ -28,7 +28,8 @@ use crate::worker::Failure;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no job",
     label = "a handler's first argument is the job, and an enqueue takes one",
-    note = "write `impl Job for {Self} {{ const KIND: &'static str = \"…\"; type Output = (); }}`"
+    note = "write `#[derive(Job)]` and `#[job(kind = \"…\")]` above it, beside `Serialize` and `Deserialize`",
+    note = "or by hand `impl Job for {Self} {{ const KIND: &'static str = \"…\"; type Output = (); }}`"
 )]
 pub trait Job: Serialize + DeserializeOwned + Send + 'static {
     /// The kind's name in the database. It stays when the type is renamed.

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use serde::ser::{Error as _, SerializeMap};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::invalid::Invalid;
+use super::name;
 use super::new::{check_name, check_span_ms};
 use crate::time::Timestamp;
 
@@ -74,6 +78,34 @@ impl Unique {
         Unique::new(Key::Payload)
     }
 
+    /// Unique by a value's JSON, with all its keys sorted: equal values are one key, however they are
+    /// spelled and in whatever order they are written. [`Fields`] takes some of a job's:
+    ///
+    /// ```
+    /// use longshore::{Unique, job::Fields};
+    /// let (to, template) = ("ada@example.org", "welcome");
+    /// let key = Unique::value(&Fields::new().and("to", &to).and("template", &template));
+    /// assert_eq!(key, Unique::key(r#"{"template":"welcome","to":"ada@example.org"}"#));
+    /// ```
+    ///
+    /// JSON that is no name, being longer than 255 bytes for example, is a key by its SHA-256. What cannot
+    /// be written as JSON becomes an empty key, which the enqueue refuses.
+    pub fn value(value: &impl Serialize) -> Unique {
+        let text = serde_json::to_value(value).map(|value| sorted(value).to_string());
+        let text = text.unwrap_or_default();
+        let fits = text.is_empty() || name::check(&text).is_ok();
+        Unique::key(if fits { text } else { hashed(&text) })
+    }
+
+    /// Keeps the key's SHA-256 instead of its text, so that nobody reads in it what is hidden elsewhere.
+    /// What is easily guessed is still found by trying.
+    pub fn hashed(mut self) -> Unique {
+        if let Key::Text(key) = &self.key {
+            self.key = Key::Text(if key.is_empty() { String::new() } else { hashed(key) });
+        }
+        self
+    }
+
     fn new(key: Key) -> Unique {
         Unique { key, hold: Hold::Active, on_conflict: OnConflict::Keep, same_payload: false }
     }
@@ -126,7 +158,7 @@ impl Unique {
     pub(crate) fn text(&self, payload: &str) -> String {
         match &self.key {
             Key::Text(key) => key.clone(),
-            Key::Payload => format!("sha256:{}", hex(&Sha256::digest(payload.as_bytes()))),
+            Key::Payload => hashed(payload),
         }
     }
 
@@ -183,8 +215,52 @@ pub(crate) fn scope(kind: &str) -> String {
     format!("kind:{kind}")
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+fn hashed(text: &str) -> String {
+    let hex = |byte: &u8| format!("{byte:02x}");
+    format!("sha256:{}", Sha256::digest(text.as_bytes()).iter().map(hex).collect::<String>())
+}
+
+/// With the keys of all objects in it in order. (Whether a map keeps them so is a feature of `serde_json` that
+/// any other crate may switch.)
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.into_iter().map(|(key, v)| (key, sorted(v))).collect();
+            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+            Value::Object(entries.into_iter().collect())
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(sorted).collect()),
+        plain => plain,
+    }
+}
+
+/// Some fields of a job, for [`Unique::value`]. In JSON an object.
+#[derive(Clone, Debug, Default)]
+pub struct Fields(Vec<(&'static str, Option<Value>)>);
+
+impl Fields {
+    /// None yet.
+    pub fn new() -> Fields {
+        Fields::default()
+    }
+
+    /// One more.
+    pub fn and(mut self, name: &'static str, value: &impl Serialize) -> Fields {
+        self.0.push((name, serde_json::to_value(value).ok()));
+        self
+    }
+}
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            let value = value.as_ref();
+            let value = value.ok_or_else(|| S::Error::custom(format!("`{name}` is no JSON")))?;
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
 }
 
 #[cfg(test)]
@@ -226,6 +302,34 @@ mod tests {
         let now = at("2026-01-02T10:00:00Z");
         assert_eq!(until(&all[0], now), None);
         assert_eq!(until(&all[1], now), Some(Timestamp::from_micros(i64::MAX)));
+    }
+
+    #[test]
+    fn a_key_of_a_value_does_not_depend_on_order() {
+        let text = |value: Value| Unique::value(&value).text("");
+        let unsorted: Value = serde_json::from_str(r#"{"b":[{"d":1,"c":2}],"a":"x"}"#).unwrap();
+        assert_eq!(text(unsorted), r#"{"a":"x","b":[{"c":2,"d":1}]}"#);
+        let fields = Fields::new().and("to", &"ada").and("by", &7);
+        assert_eq!(Unique::value(&fields).text(""), r#"{"by":7,"to":"ada"}"#);
+        let turned = Fields::new().and("by", &7).and("to", &"ada");
+        assert_eq!(Unique::value(&fields), Unique::value(&turned));
+    }
+
+    #[test]
+    fn a_value_that_is_no_name_is_hashed_and_one_that_is_no_json_is_refused() {
+        let key = |value: &str| Unique::value(&value).text("");
+        assert_eq!(key(&"x".repeat(253)).len(), 255);
+        for odd in ["x".repeat(254), "a\u{200b}b".to_owned()] {
+            assert!(key(&odd).starts_with("sha256:"), "{odd}");
+            assert_eq!(Unique::value(&odd).check(), Ok(()));
+        }
+        assert_eq!(Unique::value(&7).hashed().text(""), hashed("7"));
+        // Read back as a float, two of these would be one key.
+        for too_large in [u128::MAX, u128::MAX - 1] {
+            let fields = Fields::new().and("n", &too_large);
+            assert!(Unique::value(&fields).check().is_err(), "{too_large}");
+            assert!(Unique::value(&fields).hashed().check().is_err(), "{too_large}");
+        }
     }
 
     #[test]

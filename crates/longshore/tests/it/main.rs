@@ -8,6 +8,8 @@ mod cases;
 mod checkup;
 #[cfg(feature = "postgres")]
 mod days;
+#[cfg(feature = "macros")]
+mod derive;
 mod docs;
 #[cfg(feature = "postgres")]
 mod door;

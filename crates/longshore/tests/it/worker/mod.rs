@@ -5,6 +5,8 @@ pub mod cancel;
 #[cfg(feature = "postgres")]
 pub mod cut;
 pub mod dead;
+#[cfg(feature = "macros")]
+pub mod derived;
 pub mod files;
 #[cfg(feature = "postgres")]
 pub mod hints;
@@ -296,6 +298,12 @@ macro_rules! every_worker_case {
 
 mod sqlite {
     every_worker_case!(Sqlite);
+    #[cfg(feature = "macros")]
+    worker_cases! { Sqlite;
+        derived: [
+            a_derived_job_runs_as_its_options_say,
+        ];
+    }
     worker_cases! { Sqlite;
         files: [
             a_file_locked_beyond_the_lease_stops_handlers_in_time,
@@ -316,6 +324,12 @@ mod sqlite {
 #[cfg(feature = "postgres")]
 mod postgres {
     every_worker_case!(Postgres);
+    #[cfg(feature = "macros")]
+    worker_cases! { Postgres;
+        derived: [
+            a_derived_job_runs_as_its_options_say,
+        ];
+    }
     worker_cases! { Postgres;
         cut: [
             a_node_that_is_cut_off_stops_its_handlers_and_joins_anew,
