@@ -21,7 +21,7 @@ mod upkeep; // the leader's chores
 #[cfg(feature = "bench")]
 pub mod bench; // the figure, the floor and the ratio
 
-pub use client::{Client, Export, OutputError, PruneOptions, PruneReport};
+pub use client::{Acted, Client, Export, OutputError, PruneOptions, PruneReport};
 pub use clock::Clock;
 pub use job::{
     Backoff, IntoOutcome, Job, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,
@@ -31,4 +31,6 @@ pub use observe::Health;
 pub use query::Filter;
 pub use store::{Edit, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};
 pub use time::{InvalidTimestamp, Timestamp};
-pub use worker::{Decoders, Failure, Fit, Run, StopReason, Worker, WorkerConfig, Working};
+pub use worker::{
+    Decoders, Failure, Fit, Hook, Run, RunReport, StopReason, Worker, WorkerConfig, Working,
+};

@@ -3,6 +3,7 @@
 mod edit;
 mod export;
 mod list;
+mod matching;
 mod show;
 mod watch;
 
@@ -30,8 +31,8 @@ pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, 
         JobsCommand::RunNow { ids } => edit::run_now(&context, &ids).await,
         JobsCommand::Reschedule { ids, when } => edit::reschedule(&context, &ids, when).await,
         JobsCommand::Edit(args) => edit::edit(&context, args).await,
-        JobsCommand::Delete { ids } => edit::delete(&context, &ids).await,
-        JobsCommand::Retry { ids, attempts } => edit::retry(&context, &ids, attempts).await,
+        JobsCommand::Delete(args) => edit::delete(&context, args).await,
+        JobsCommand::Retry(args) => edit::retry(&context, args).await,
     }
 }
 

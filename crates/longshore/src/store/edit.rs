@@ -113,6 +113,14 @@ impl Edit {
         if self.due == Some(Due::Now) { Event::RunNow } else { Event::Edit }
     }
 
+    /// Whether it says nothing at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Edit { due, priority, queue, payload, payload_version, redacted, tags, version } = self;
+        let said = [due.is_some(), priority.is_some(), queue.is_some(), version.is_some()];
+        let of_payload = [payload.is_some(), payload_version.is_some(), redacted.is_some()];
+        !said.contains(&true) && !of_payload.contains(&true) && tags.is_none()
+    }
+
     /// Everything that can be wrong with it.
     pub(crate) fn check(&self, limits: &Limits) -> Result<(), Invalid> {
         let mut job = NewJob::new("edited");

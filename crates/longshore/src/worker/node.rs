@@ -12,6 +12,7 @@ use super::claimer::{Claimer, Looked};
 use super::config::WorkerConfig;
 use super::endings::Endings;
 use super::heartbeat::Beating;
+use super::hooks::RunReport;
 use super::ledger::Ledger;
 use super::patience::Patience;
 use super::run::{Ended, StopReason, Went};
@@ -215,13 +216,27 @@ impl Node {
         if matches!(ended.went, Went::Committed) {
             self.ledger.closed(job.lease);
             self.gauges.finished();
+            self.report(&job, None, State::Succeeded, Some(ended.took));
             return;
         }
         let mut ending = verdict(&job, self.id, ended.went, stopped);
         if let (Ending::Failed { delay, .. }, Some(own)) = (&mut ending, ended.delay) {
             *delay = own;
         }
-        self.endings.add(job, ending);
+        self.endings.add_run(job, ending, Some(ended.took));
+    }
+
+    fn report(
+        &self,
+        job: &ClaimedJob,
+        ending: Option<&Ending>,
+        state: State,
+        took: Option<Duration>,
+    ) {
+        let hooks = self.runs.hooks();
+        if hooks.any() {
+            hooks.ended(RunReport::of(job, ending, state, took));
+        }
     }
 
     fn write_endings(&mut self, now: Instant) {
@@ -233,11 +248,13 @@ impl Node {
     }
 
     fn written(&mut self, acks: Result<Vec<Ack>>) {
-        for (job, ack) in self.endings.answered(self.id, acks) {
+        for (run, ack) in self.endings.answered(self.id, acks) {
+            let job = &run.job;
             self.ledger.closed(job.lease);
             match ack {
                 Ack::Recorded(state) => {
                     self.gauges.finished();
+                    self.report(job, Some(&run.ending), state, run.took);
                     if state == State::Queued {
                         self.gauges.given_back();
                     }

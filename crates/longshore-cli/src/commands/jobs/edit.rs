@@ -7,7 +7,8 @@ use longshore::{Client, Edit, JobId, StoreError};
 use serde_json::json;
 
 use super::Context;
-use crate::args::{EditArgs, WhenArgs};
+use super::matching::{self, Action};
+use crate::args::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
 use crate::commands::enqueue::{PRIORITIES, VERSIONS, payload, within};
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
@@ -36,16 +37,29 @@ pub(super) async fn reschedule(
     .await
 }
 
-pub(super) async fn delete(context: &Context, ids: &[JobId]) -> Result<Exit, Failure> {
-    each(context, ids, "is deleted", async |client, id| client.delete(id).await).await
+pub(super) async fn delete(context: &Context, args: WhichArgs) -> Result<Exit, Failure> {
+    if let Some(query) = &args.matching {
+        return matching::run(context, query, args.yes, Action::Delete).await;
+    }
+    each(context, &args.ids, "is deleted", async |client, id| client.delete(id).await).await
 }
 
-pub(super) async fn retry(
-    context: &Context,
-    ids: &[JobId],
-    attempts: u32,
-) -> Result<Exit, Failure> {
-    each(context, ids, "is queued", async |client, id| client.retry(id, attempts).await).await
+pub(super) async fn retry(context: &Context, args: RetryArgs) -> Result<Exit, Failure> {
+    let RetryArgs { which, attempts, payload: given, payload_version } = args;
+    if let Some(query) = &which.matching {
+        return matching::run(context, query, which.yes, Action::Retry(attempts)).await;
+    }
+    let mut edit = Edit::new();
+    if let Some(given) = given {
+        edit = edit.payload(payload::read(&given, context.settings.limits.payload_bytes)?);
+    }
+    if let Some(version) = payload_version {
+        edit = edit.payload_version(within("payload_version", version, VERSIONS)?);
+    }
+    each(context, &which.ids, "is queued", async |client, id| {
+        client.retry_with(id, attempts, edit.clone()).await
+    })
+    .await
 }
 
 /// Does what it can: one that is refused does not keep the others back. Exits by the first refusal.

@@ -4,9 +4,11 @@
 pub mod cancel;
 #[cfg(feature = "postgres")]
 pub mod cut;
+pub mod dead;
 pub mod files;
 #[cfg(feature = "postgres")]
 pub mod hints;
+pub mod hooks;
 pub mod lease;
 pub mod outcomes;
 #[cfg(target_os = "linux")]
@@ -254,6 +256,15 @@ macro_rules! every_worker_case {
                 layers_lie_around_one_handler_and_around_all,
                 a_limit_in_a_layer_is_shared_by_all_runs,
                 an_error_of_a_layer_fails_the_attempt,
+            ];
+            dead: [
+                all_that_match_run_again_or_go,
+                all_that_match_are_cancelled,
+            ];
+            hooks: [
+                hooks_are_told_how_runs_start_and_end,
+                a_hook_is_told_of_jobs_that_died_with_their_node,
+                a_hook_before_the_enqueue_sees_every_job,
             ];
             transactions: [
                 an_effect_and_its_completion_are_committed_together,
