@@ -72,7 +72,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Migrate(MigrateCommand),
     /// Add a job and print its id; or many, one JSON object a line
-    Enqueue(EnqueueArgs),
+    Enqueue(Box<EnqueueArgs>),
     /// Look at jobs, cancel them, run them again
     #[command(subcommand)]
     Jobs(JobsCommand),

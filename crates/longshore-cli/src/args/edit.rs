@@ -76,4 +76,7 @@ pub(crate) struct RetryArgs {
     /// With another payload: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON", conflicts_with = "matching")]
     pub payload: Option<String>,
+    /// Which version that payload has [default: the one before]
+    #[arg(long, value_name = "N", requires = "payload", allow_negative_numbers = true)]
+    pub payload_version: Option<i128>,
 }

@@ -45,13 +45,16 @@ pub(super) async fn delete(context: &Context, args: WhichArgs) -> Result<Exit, F
 }
 
 pub(super) async fn retry(context: &Context, args: RetryArgs) -> Result<Exit, Failure> {
-    let RetryArgs { which, attempts, payload: given } = args;
+    let RetryArgs { which, attempts, payload: given, payload_version } = args;
     if let Some(query) = &which.matching {
         return matching::run(context, query, which.yes, Action::Retry(attempts)).await;
     }
     let mut edit = Edit::new();
     if let Some(given) = given {
         edit = edit.payload(payload::read(&given, context.settings.limits.payload_bytes)?);
+    }
+    if let Some(version) = payload_version {
+        edit = edit.payload_version(within("payload_version", version, VERSIONS)?);
     }
     each(context, &which.ids, "is queued", async |client, id| {
         client.retry_with(id, attempts, edit.clone()).await
