@@ -48,11 +48,9 @@ impl SqliteStore {
         // Waiting for the write lock is ours (`begin`): with SQLite's own, four writing processes
         // made 7,367, 500, 1 and 1 commits in 3 s.
         let writing = connect.clone().busy_timeout(Duration::ZERO);
-        let writer = pool(1, &options)
-            // Its commits move nothing into the file: `checkpoint.rs` does.
-            .connect_with(writing.pragma("wal_autocheckpoint", "0"))
-            .await
-            .map_err(failed(OPENING))?;
+        // Its commits move nothing into the file: `checkpoint.rs` does.
+        let writing = writing.pragma("wal_autocheckpoint", "0");
+        let writer = open_writer(&options, writing).await.map_err(failed(OPENING))?;
         let readers = if in_memory {
             writer.clone()
         } else {
@@ -136,6 +134,17 @@ impl SqliteStore {
 /// Between two tries for the write lock.
 pub(super) async fn pause() {
     tokio::time::sleep(Duration::from_micros(fastrand::u64(200..1_000))).await;
+}
+
+/// Somebody else may be at the side file of a process that died, and this connection does not wait by itself.
+async fn open_writer(options: &StoreOptions, connect: SqliteConnectOptions) -> sqlx::Result<Pool> {
+    let give_up = Instant::now() + options.busy_for;
+    loop {
+        match pool(1, options).connect_with(connect.clone()).await {
+            Err(error) if is_busy(&error) && Instant::now() < give_up => pause().await,
+            opened => return opened,
+        }
+    }
 }
 
 fn pool(size: u32, options: &StoreOptions) -> SqlitePoolOptions {
