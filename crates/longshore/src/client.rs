@@ -84,8 +84,8 @@ impl Client {
         self.call(|store| async move { store.migrate().await }).await
     }
 
-    /// Adds one job: a [`NewJob`], or a value of a type that is a [`crate::Job`]. Many calls at once share one statement and one commit; each gets its answer
-    /// after the commit.
+    /// Adds one job: a [`NewJob`], or a value of a type that is a [`crate::Job`]. Many calls at once share
+    /// one statement and one commit; each gets its answer after the commit.
     ///
     /// Fails with [`StoreError::Invalid`] for a job that cannot be enqueued; nothing was written. After
     /// [`StoreError::Unavailable`] it may be there all the same: a repeat adds nothing if the job has
@@ -103,7 +103,7 @@ impl Client {
     /// there if it rolls back. Runs on the caller's task. Refused ([`StoreError::Config`]) if the
     /// transaction is on the other kind of database; on SQLite begin it with `BEGIN IMMEDIATE`.
     pub async fn enqueue_in(&self, tx: &mut impl Tx, job: impl Into<NewJob>) -> Result<Enqueued> {
-        let job = job.into();
+        let job = self.prepare(job);
         job.check(&self.inner.limits)?;
         let added = self.inner.store.enqueue_in(tx.conn(), std::slice::from_ref(&job)).await?;
         Ok(added[0])

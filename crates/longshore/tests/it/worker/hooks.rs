@@ -107,7 +107,22 @@ pub async fn a_hook_before_the_enqueue_sees_every_job(d: Arc<Desk>) {
     });
     let added = client.enqueue(job()).await.expect("a job");
     let many = client.enqueue_many(jobs(2)).await.expect("jobs");
-    for id in [added.id, many[0].id, many[1].id] {
+    let (one, two) = (job(), jobs(1));
+    let (inside, also) = match &*d.t.database {
+        Database::Sqlite(_) => {
+            let mut conn = d.t.sqlite_conn().await;
+            let inside = client.enqueue_in(&mut conn, one).await;
+            (inside, client.enqueue_many_in(&mut conn, two).await)
+        }
+        #[cfg(feature = "postgres")]
+        Database::Postgres(database) => {
+            let mut conn = database.conn().await;
+            let inside = client.enqueue_in(&mut conn, one).await;
+            (inside, client.enqueue_many_in(&mut conn, two).await)
+        }
+    };
+    let (inside, also) = (inside.expect("a job").id, also.expect("a job")[0].id);
+    for id in [added.id, many[0].id, many[1].id, inside, also] {
         let row = d.get(id).await;
         assert_eq!((&*row.queue, row.tags.join(" ")), ("of-k", "two one".to_owned()));
     }
