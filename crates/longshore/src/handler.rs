@@ -116,59 +116,47 @@ macro_rules! or_answer {
     };
 }
 
+/// One trait for functions of so many arguments: the two differ in what they answer, and in whether that is
+/// waited for.
+macro_rules! handler {
+    ($trait:ident, $answer:ident: [$($bound:tt)*], [$($wait:tt)*], $($arg:ident),*) => {
+        impl<Fun, $answer, J, $($arg,)*> $trait<J, ($($arg,)*)> for Fun
+        where
+            Fun: Fn(J, $($arg),*) -> $answer + Clone + Send + Sync + 'static,
+            $answer: $($bound)*,
+            J: Job,
+            $($arg: FromRun + 'static,)*
+        {
+            #[allow(non_snake_case, reason = "arguments are named by their types")]
+            fn into_call(self) -> Call {
+                Call::new(move |run| {
+                    let fun = self.clone();
+                    async move {
+                        let job = or_answer!(decode::<J>(&run), std::convert::identity);
+                        $(let $arg = or_answer!($arg::from_run(&run).await, JobError::into_outcome);)*
+                        fun(job, $($arg),*)$($wait)*.into_answer()
+                    }
+                })
+            }
+
+            #[allow(unused_variables, reason = "without arguments nothing is asked")]
+            fn check(given: &Given<'_>) -> Result<(), String> {
+                $($arg::check(given)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
 macro_rules! handlers {
     ($($arg:ident),*) => {
-        impl<Fun, Fut, J, $($arg,)*> Handler<J, ($($arg,)*)> for Fun
-        where
-            Fun: Fn(J, $($arg),*) -> Fut + Clone + Send + Sync + 'static,
-            Fut: Later<Output: IntoAnswer<J::Output>> + Send + 'static,
-            J: Job,
-            $($arg: FromRun + 'static,)*
-        {
-            #[allow(non_snake_case, reason = "arguments are named by their types")]
-            fn into_call(self) -> Call {
-                Call::new(move |run| {
-                    let fun = self.clone();
-                    async move {
-                        let job = or_answer!(decode::<J>(&run), std::convert::identity);
-                        $(let $arg = or_answer!($arg::from_run(&run).await, JobError::into_outcome);)*
-                        fun(job, $($arg),*).await.into_answer()
-                    }
-                })
-            }
-
-            #[allow(unused_variables, reason = "without arguments nothing is asked")]
-            fn check(given: &Given<'_>) -> Result<(), String> {
-                $($arg::check(given)?;)*
-                Ok(())
-            }
-        }
-
-        impl<Fun, Said, J, $($arg,)*> BlockingHandler<J, ($($arg,)*)> for Fun
-        where
-            Fun: Fn(J, $($arg),*) -> Said + Clone + Send + Sync + 'static,
-            Said: IntoAnswer<J::Output>,
-            J: Job,
-            $($arg: FromRun + 'static,)*
-        {
-            #[allow(non_snake_case, reason = "arguments are named by their types")]
-            fn into_call(self) -> Call {
-                Call::new(move |run| {
-                    let fun = self.clone();
-                    async move {
-                        let job = or_answer!(decode::<J>(&run), std::convert::identity);
-                        $(let $arg = or_answer!($arg::from_run(&run).await, JobError::into_outcome);)*
-                        fun(job, $($arg),*).into_answer()
-                    }
-                })
-            }
-
-            #[allow(unused_variables, reason = "without arguments nothing is asked")]
-            fn check(given: &Given<'_>) -> Result<(), String> {
-                $($arg::check(given)?;)*
-                Ok(())
-            }
-        }
+        handler!(
+            Handler,
+            Fut: [Later<Output: IntoAnswer<J::Output>> + Send + 'static],
+            [.await],
+            $($arg),*
+        );
+        handler!(BlockingHandler, Said: [IntoAnswer<J::Output>], [], $($arg),*);
     };
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use longshore::store::{Ack, Claim, Part, Repeat, StoreError};
-use longshore::{Client, Clock, Limits, State, Timestamp, Unique, Worker, WorkerConfig};
+use longshore::{Client, Clock, Limits, State, Timestamp, Unique, Worker, WorkerConfig, Working};
 use tokio_util::sync::CancellationToken;
 
 use crate::harness::*;
@@ -208,27 +208,41 @@ fn a_store_opened_on_a_read_only_disk_writes_when_it_may() {
     });
 }
 
+/// A worker whose handlers wait at a gate.
+struct Gated {
+    client: Client,
+    worker: Working,
+    gate: CancellationToken,
+    starts: Arc<AtomicUsize>,
+}
+
+/// Thirty jobs, of which ten have started and wait.
+async fn ten_run(t: &Harness, config: WorkerConfig) -> Gated {
+    let options = t.database.options(Clock::real());
+    let client = Client::open_with(&t.database.url(), options, Limits::default()).await;
+    let client = client.expect("a client");
+    let (gate, starts) = (CancellationToken::new(), Arc::new(AtomicUsize::new(0)));
+    let (pass, begun) = (gate.clone(), starts.clone());
+    let worker = Worker::new(client.clone())
+        .config(config)
+        .queue("default", 10)
+        .handle(KIND, move |_| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            let pass = pass.clone();
+            async move { pass.cancelled().await }
+        })
+        .start()
+        .expect("a worker");
+    client.enqueue_many(jobs(30)).await.expect("jobs");
+    t.until("ten run", || async { starts.load(Ordering::SeqCst) == 10 }).await;
+    Gated { client, worker, gate, starts }
+}
+
 #[test]
 fn a_worker_keeps_its_results_while_the_disk_is_full() {
     on_small_disk(Clock::real(), async |t: Harness, disk: Arc<Disk>| {
-        let url = t.database.url();
-        let options = t.database.options(Clock::real());
-        let client = Client::open_with(&url, options, Limits::default()).await.expect("a client");
-        let (gate, starts) = (CancellationToken::new(), Arc::new(AtomicUsize::new(0)));
-        let (pass, begun) = (gate.clone(), starts.clone());
         let config = WorkerConfig { poll_every: 200 * MILLI, ..WorkerConfig::default() };
-        let worker = Worker::new(client.clone())
-            .config(config)
-            .queue("default", 10)
-            .handle(KIND, move |_| {
-                begun.fetch_add(1, Ordering::SeqCst);
-                let pass = pass.clone();
-                async move { pass.cancelled().await }
-            })
-            .start()
-            .expect("a worker");
-        client.enqueue_many(jobs(30)).await.expect("jobs");
-        t.until("ten run", || async { starts.load(Ordering::SeqCst) == 10 }).await;
+        let Gated { client, worker, gate, starts } = ten_run(&t, config).await;
 
         disk.fill();
         gate.cancel();
@@ -254,11 +268,6 @@ fn a_worker_keeps_its_results_while_the_disk_is_full() {
 #[test]
 fn a_disk_that_is_full_for_longer_than_a_lease_costs_no_job() {
     on_small_disk(Clock::real(), async |t: Harness, disk: Arc<Disk>| {
-        let url = t.database.url();
-        let options = t.database.options(Clock::real());
-        let client = Client::open_with(&url, options, Limits::default()).await.expect("a client");
-        let (gate, starts) = (CancellationToken::new(), Arc::new(AtomicUsize::new(0)));
-        let (pass, begun) = (gate.clone(), starts.clone());
         let lease = 3 * SECOND;
         let config = WorkerConfig {
             lease_for: lease,
@@ -267,18 +276,7 @@ fn a_disk_that_is_full_for_longer_than_a_lease_costs_no_job() {
             poll_every: 200 * MILLI,
             ..WorkerConfig::default()
         };
-        let worker = Worker::new(client.clone())
-            .config(config)
-            .queue("default", 10)
-            .handle(KIND, move |_| {
-                begun.fetch_add(1, Ordering::SeqCst);
-                let pass = pass.clone();
-                async move { pass.cancelled().await }
-            })
-            .start()
-            .expect("a worker");
-        client.enqueue_many(jobs(30)).await.expect("jobs");
-        t.until("ten run", || async { starts.load(Ordering::SeqCst) == 10 }).await;
+        let Gated { client, worker, gate, .. } = ten_run(&t, config).await;
 
         disk.fill();
         t.until("it says that it is not well", || async { !worker.health().ready }).await;

@@ -83,9 +83,7 @@ impl SqliteStore {
             .await
             .map_err(failed(doing))?;
         unique::retake(&mut tx, id, now).await?;
-        if let Some(expected) = edit.version.filter(|version| *version != job.version) {
-            return Err(StoreError::VersionChanged { id, found: job.version, expected });
-        }
+        must_have(id, job.version, edit)?;
         if !edit.is_empty() {
             change_waiting(&mut tx, id, edit, now).await.map_err(failed(doing))?;
         }
@@ -100,10 +98,8 @@ impl SqliteStore {
         let mut tx = self.begin(doing).await?;
         let job = find(&mut tx, id, now).await.map_err(failed(doing))?;
         let job = job.ok_or(StoreError::NotFound(id))?;
-        if let Some(expected) = edit.version.filter(|version| *version != job.version)
-            && !job.state.is_end()
-        {
-            return Err(StoreError::VersionChanged { id, found: job.version, expected });
+        if !job.state.is_end() {
+            must_have(id, job.version, edit)?;
         }
         if next(job.state, edit.event()).is_none() {
             return Err(StoreError::Refused { id, state: job.state, event: edit.event() });
@@ -132,6 +128,16 @@ impl SqliteStore {
             query.execute(&mut *tx).await.map_err(failed(doing))?;
         }
         tx.commit().await.map_err(failed(doing))
+    }
+}
+
+/// Refuses an edit of another version than the job has.
+fn must_have(id: JobId, found: u32, edit: &Edit) -> Result<()> {
+    match edit.version {
+        Some(expected) if expected != found => {
+            Err(StoreError::VersionChanged { id, found, expected })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -21,13 +21,13 @@ pub async fn door(d: &Desk) -> (Proxy, String) {
 }
 
 /// A client that goes this way.
-async fn through(d: &Desk) -> (Proxy, Client) {
+pub async fn through(d: &Desk) -> (Proxy, Client) {
     let (proxy, url) = door(d).await;
     let client = d.client_at(&url).await;
     (proxy, client)
 }
 
-fn on(client: &Client) -> Worker {
+pub fn on(client: &Client) -> Worker {
     Worker::new(client.clone()).config(short()).queue("default", 10)
 }
 

@@ -1,5 +1,6 @@
 //! What others do while a handler's transaction is open. PostgreSQL only: on SQLite nobody else can write then.
 
+use super::cut::{on, through};
 use super::transactions::{Then, Till};
 use super::*;
 use crate::harness::proxy::Way;
@@ -41,10 +42,8 @@ pub async fn a_lost_lease_takes_the_effect_back(d: Arc<Desk>) {
 /// The reply to the commit is lost: it counts all the same, and only once.
 pub async fn a_commit_whose_reply_is_lost_counts_once(d: Arc<Desk>) {
     let till = Till::new(d).await;
-    let (proxy, url) = super::cut::door(&till.d).await;
-    let client = till.d.client_at(&url).await;
-    let worker = till.pays(Worker::new(client.clone()).config(short()).queue("default", 10));
-    let worker = worker.start().expect("a worker");
+    let (proxy, client) = through(&till.d).await;
+    let worker = till.pays(on(&client)).start().expect("a worker");
     let id = till.enqueue(1, Then::Wait).await;
     until("it runs", async || till.begun.get() == 1).await;
     proxy.lose_reply_to("COMMIT");
@@ -62,10 +61,8 @@ pub async fn a_commit_whose_reply_is_lost_counts_once(d: Arc<Desk>) {
 /// The server goes away before the commit reaches it: neither the effect nor the completion is there.
 pub async fn a_commit_that_never_arrives_does_nothing(d: Arc<Desk>) {
     let till = Till::new(d).await;
-    let (proxy, url) = super::cut::door(&till.d).await;
-    let client = till.d.client_at(&url).await;
-    let worker = till.pays(Worker::new(client.clone()).config(short()).queue("default", 10));
-    let worker = worker.start().expect("a worker");
+    let (proxy, client) = through(&till.d).await;
+    let worker = till.pays(on(&client)).start().expect("a worker");
     let id = till.enqueue(1, Then::Wait).await;
     until("it runs", async || till.begun.get() == 1).await;
     proxy.set(Way::Shut);
