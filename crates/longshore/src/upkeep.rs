@@ -83,12 +83,13 @@ impl Upkeep {
         self.gauges.side_file(self.store.side_file_bytes());
         let node = self.node;
         let term = within(CALL_LIMIT, "lead", self.store.lead(node, self.lease_for)).await;
+        // Everybody's, whoever leads, and also when that cannot be found out.
+        self.rescue().await?;
         let now_leads = term?.map(|term| Lead { node, term });
         if now_leads.map(|lead| lead.term) != lead.map(|lead| lead.term) {
             tracing::info!(%node, term = now_leads.map(|lead| lead.term), "the lead changed");
         }
         *lead = now_leads;
-        self.rescue().await?;
         let Some(lead) = *lead else { return Ok(()) };
         let now = Instant::now();
         if now >= due.partitions {

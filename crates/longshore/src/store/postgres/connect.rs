@@ -41,9 +41,20 @@ pub(super) struct Pools {
 
 const VITAL: u32 = 4;
 
+/// Between two statements of ours in one transaction lie milliseconds. A session that idles so long belongs to a
+/// process that hangs, or that no packet reaches; the server ends it, and with it the locks that others wait for.
+const LONGEST_IDLE: &str = "10s";
+
 impl Pools {
-    fn new(options: &StoreOptions, connect: &PgConnectOptions) -> Pools {
-        let pool = |most: u32| {
+    fn new(options: &StoreOptions, connect: &PgConnectOptions, mode: Mode) -> Pools {
+        // Poolers refuse such options, and have a limit of their own.
+        let bounded = match mode {
+            Mode::Direct => {
+                connect.clone().options([("idle_in_transaction_session_timeout", LONGEST_IDLE)])
+            }
+            Mode::Pooled => connect.clone(),
+        };
+        let pool = |most: u32, connect: &PgConnectOptions| {
             PgPoolOptions::new()
                 .max_connections(most)
                 .acquire_timeout(options.busy_for)
@@ -55,13 +66,14 @@ impl Pools {
                 .connect_lazy_with(connect.clone())
         };
         Pools {
-            vital: pool(VITAL),
-            beat: pool(1),
-            general: pool(options.pool),
-            handlers: pool(options.pool),
-            chores: pool(1),
-            listen: pool(1),
-            notify: pool(1),
+            vital: pool(VITAL, &bounded),
+            beat: pool(1, &bounded),
+            // A part of a large enqueue may be long in coming, and a handler does as it likes.
+            general: pool(options.pool, connect),
+            handlers: pool(options.pool, connect),
+            chores: pool(1, &bounded),
+            listen: pool(1, connect),
+            notify: pool(1, connect),
         }
     }
 
@@ -80,15 +92,15 @@ pub(super) async fn open(url: &str, options: &StoreOptions) -> Result<(Pools, Mo
         Pooler::Off => (direct.clone(), Mode::Direct),
         Pooler::Transaction => (plain.clone(), Mode::Pooled),
         Pooler::Auto => match probe(&direct, options.busy_for).await {
-            Ok(true) => return Ok((Pools::new(options, &direct), Mode::Direct)),
+            Ok(true) => return Ok((Pools::new(options, &direct, Mode::Direct), Mode::Direct)),
             // The options were swallowed.
-            Ok(false) => return Ok((Pools::new(options, &plain), Mode::Pooled)),
+            Ok(false) => return Ok((Pools::new(options, &plain, Mode::Pooled), Mode::Pooled)),
             Err(refused) if refuses_options(&refused) => (plain, Mode::Pooled),
             Err(other) => return Err(fault(other)),
         },
     };
     probe(&connect, options.busy_for).await.map_err(fault)?;
-    Ok((Pools::new(options, &connect), mode))
+    Ok((Pools::new(options, &connect, mode), mode))
 }
 
 fn parse(url: &str) -> Result<PgConnectOptions> {

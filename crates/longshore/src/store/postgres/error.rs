@@ -117,7 +117,7 @@ pub(super) fn is_lost(error: &sqlx::Error) -> bool {
         sqlx::Error::Io(_) | sqlx::Error::Protocol(_) => true,
         sqlx::Error::Database(error) => {
             let code = error.code().unwrap_or_default();
-            code.starts_with("08") || matches!(&*code, "57P01" | "57P02" | "57P03")
+            code.starts_with("08") || matches!(&*code, "25P03" | "57P01" | "57P02" | "57P03")
         }
         _ => false,
     }

@@ -39,6 +39,26 @@ pub async fn jobs_start_after_the_listener_was_killed_ten_times(d: Arc<Desk>) {
     other.close().await;
 }
 
+/// A leader that hangs in the middle of a chore keeps its lead's row locked, until the server ends its session.
+pub async fn a_leader_that_hangs_holds_up_no_rescue(d: Arc<Desk>) {
+    let id = d.enqueue(job()).await;
+    let node = d.t.node().await;
+    assert_eq!(node.claim(1).await.len(), 1);
+    let Database::Postgres(database) = &*d.t.database else { unreachable!("on PostgreSQL") };
+    let mut hangs = database.conn().await;
+    sqlx::raw_sql("BEGIN; SELECT term FROM longshore.leader FOR SHARE")
+        .execute(&mut hangs)
+        .await
+        .expect("it holds the row");
+    d.t.execute("update longshore.node set expires_at = now() - interval '1 hour'".into()).await;
+    let worker = d.worker().handle("k", async |_: Run| {}).start().expect("a worker");
+
+    assert_eq!(d.comes_to(id, State::Succeeded).await.attempt, 2);
+
+    worker.stop().await;
+    drop(hangs);
+}
+
 pub async fn a_leader_whose_first_chore_fails_does_it_later(d: Arc<Desk>) {
     let rename =
         |from: &str, to: &str| format!("ALTER FUNCTION longshore.{from}(date) RENAME TO {to}");

@@ -352,6 +352,7 @@ mod postgres {
             single_enqueues_share_their_commits,
             jobs_start_after_the_listener_was_killed_ten_times,
             a_leader_whose_first_chore_fails_does_it_later,
+            a_leader_that_hangs_holds_up_no_rescue,
             callers_at_once_notify_once_in_a_while,
             switched_off_nobody_is_told,
             a_database_may_switch_it_off_for_callers,
