@@ -14,7 +14,7 @@ use super::endings::Endings;
 use super::heartbeat::Beating;
 use super::ledger::Ledger;
 use super::patience::Patience;
-use super::run::{Ended, StopReason, Went};
+use super::run::{Ended, StopReason};
 use super::runs::{Runs, Settled};
 use super::slots::Slots;
 use super::verdict::{timed_out, verdict};
@@ -212,16 +212,13 @@ impl Node {
     fn ended(&mut self, ended: Ended) {
         let Some(Settled { job, stopped }) = self.runs.ended(&ended) else { return };
         self.slots.free(&job.queue, Some(ended.took));
-        if matches!(ended.went, Went::Committed) {
-            self.ledger.closed(job.lease);
-            self.gauges.finished();
-            return;
+        match verdict(&job, self.id, ended, stopped) {
+            Some(ending) => self.endings.add(job, ending),
+            None => {
+                self.ledger.closed(job.lease);
+                self.gauges.finished();
+            }
         }
-        let mut ending = verdict(&job, self.id, ended.went, stopped);
-        if let (Ending::Failed { delay, .. }, Some(own)) = (&mut ending, ended.delay) {
-            *delay = own;
-        }
-        self.endings.add(job, ending);
     }
 
     fn write_endings(&mut self, now: Instant) {
