@@ -11,12 +11,12 @@ use clap::{Parser, Subcommand, ValueEnum};
 use longshore::JobId;
 
 use lists::QUERY;
-pub(crate) use lists::{CountArgs, ExportArgs, ExportFormat, ListArgs, WatchArgs};
+pub(crate) use lists::{CheckDeployArgs, CountArgs, ExportArgs, ExportFormat, ListArgs, WatchArgs};
 
 use crate::settings::LogFormat;
 use crate::span::Span;
 
-pub(crate) use edit::{EditArgs, WhenArgs};
+pub(crate) use edit::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
 pub(crate) use enqueue::{EnqueueArgs, OnConflictArg, Timeout};
 
 const EXIT_CODES: &str = "\
@@ -72,10 +72,13 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Migrate(MigrateCommand),
     /// Add a job and print its id; or many, one JSON object a line
-    Enqueue(EnqueueArgs),
+    Enqueue(Box<EnqueueArgs>),
     /// Look at jobs, cancel them, run them again
     #[command(subcommand)]
     Jobs(JobsCommand),
+    /// Decode the jobs that wait with this program's handlers, before it is rolled out; nothing runs
+    #[command(after_help = QUERY)]
+    CheckDeploy(CheckDeployArgs),
     /// Look at the processes that run jobs
     #[command(subcommand)]
     Nodes(NodesCommand),
@@ -168,6 +171,9 @@ pub(crate) enum JobsCommand {
     Show {
         /// The job
         id: JobId,
+        /// With the redacted fields of its payload
+        #[arg(long)]
+        reveal: bool,
     },
     /// End a waiting job, or ask the node of a running one to stop it
     Cancel {
@@ -197,20 +203,9 @@ pub(crate) enum JobsCommand {
     /// Change a waiting job; without options its payload is opened in $VISUAL or $EDITOR
     Edit(EditArgs),
     /// Remove jobs that do not run, with their payloads and history
-    Delete {
-        /// The jobs
-        #[arg(required = true)]
-        ids: Vec<JobId>,
-    },
+    Delete(WhichArgs),
     /// Make scheduled, retrying, dead or cancelled jobs run again now
-    Retry {
-        /// The jobs
-        #[arg(required = true)]
-        ids: Vec<JobId>,
-        /// How many attempts they have left at least
-        #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-        attempts: u32,
-    },
+    Retry(RetryArgs),
 }
 
 #[derive(Debug, clap::Args)]

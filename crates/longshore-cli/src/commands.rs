@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod bench;
+mod check_deploy;
 pub(crate) mod demo;
 mod dev;
 mod doctor;
@@ -39,8 +40,9 @@ pub(crate) async fn run(context: Context, command: Command) -> Result<Exit, Fail
         Command::Dev(args) => dev::run(context, args).await,
         Command::Serve(args) => serve::run(context, args).await,
         Command::Migrate(command) => migrate::run(context, command).await,
-        Command::Enqueue(args) => enqueue::run(context, args).await,
+        Command::Enqueue(args) => enqueue::run(context, *args).await,
         Command::Jobs(command) => jobs::run(context, command).await,
+        Command::CheckDeploy(args) => check_deploy::run(context, args).await,
         Command::Nodes(command) => nodes::run(context, command).await,
         Command::Retention(command) => retention::run(context, command).await,
         Command::Prune(args) => prune::run(context, args).await,

@@ -27,6 +27,9 @@ mod print; // tables, times, texts that cannot harm a terminal
 mod view; // jobs and nodes as JSON
 mod commands; // one file each
 
+#[cfg(doctest)]
+mod pages; // what users read: its Rust compiles
+
 pub use app::{App, BoxError, Demo};
 pub use settings::{
     KindsSettings, LimitsSettings, LogFormat, LogSettings, Settings, WorkerSettings,

@@ -1,4 +1,5 @@
-//! Jobs as JSON: stable names, our words. Payloads, notes and outputs are the stored bytes.
+//! Jobs as JSON: stable names, our words. Payloads, notes and outputs are the stored bytes, but for what is
+//! redacted.
 
 use longshore::job::{AttemptError, Cancel};
 use longshore::{Backoff, JobId, JobRow, Timestamp};
@@ -23,6 +24,8 @@ pub(crate) struct JobView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<&'a RawValue>,
     payload_bytes: Option<usize>,
+    payload_version: u32,
+    redacted: &'a [String],
     output: Option<&'a RawValue>,
     unique_key: Option<&'a str>,
     version: u32,
@@ -51,7 +54,6 @@ pub(crate) struct PageView<'a> {
 
 impl<'a> JobView<'a> {
     pub fn new(job: &'a JobRow) -> JobView<'a> {
-        let whole = job.payload_bytes == Some(job.payload.len());
         JobView {
             id: job.id,
             kind: &job.kind,
@@ -64,8 +66,10 @@ impl<'a> JobView<'a> {
             created_at: job.created_at,
             leased_at: job.leased_at,
             finished_at: job.finished_at,
-            payload: if whole { raw(&job.payload) } else { None },
+            payload: if job.payload_is_cut { None } else { raw(&job.payload) },
             payload_bytes: job.payload_bytes,
+            payload_version: job.payload_version,
+            redacted: &job.redacted,
             output: job.output.as_deref().and_then(raw),
             unique_key: job.unique_key.as_deref(),
             version: job.version,

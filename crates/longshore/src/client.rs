@@ -1,6 +1,7 @@
 //! Puts jobs in and answers questions about them. The only way in, for the CLI and for handlers too.
 
 mod bulk;
+mod each;
 mod export;
 mod funnel;
 mod output;
@@ -16,6 +17,7 @@ use crate::store::{
     self, AskCancel, Check, Count, Depth, Detail, Edit, Effort, Enqueued, ListQuery, NodeRow, Page,
     Result, Store, StoreError, StoreOptions, Tx,
 };
+pub use each::Acted;
 pub use export::Export;
 use funnel::Funnel;
 pub use output::OutputError;
@@ -33,7 +35,13 @@ pub use retention::{PruneOptions, PruneReport};
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client {
+    inner: Arc<Inner>,
+    before: Option<Before>,
+}
+
+/// Called for each job before it is checked.
+type Before = Arc<dyn Fn(NewJob) -> NewJob + Send + Sync>;
 
 struct Inner {
     store: Arc<dyn Store>,
@@ -71,7 +79,7 @@ impl Client {
     pub(crate) fn on(store: Arc<dyn Store>, engine: Engine, limits: Limits) -> Client {
         let funnel = Funnel::start(&engine, Arc::clone(&store));
         let unique_funnel = Funnel::start(&engine, Arc::clone(&store));
-        Client(Arc::new(Inner {
+        let inner = Inner {
             store,
             engine,
             funnel,
@@ -79,7 +87,8 @@ impl Client {
             limits,
             #[cfg(feature = "testing")]
             inline: Default::default(),
-        }))
+        };
+        Client { inner: Arc::new(inner), before: None }
     }
 
     /// Brings the schema up to this program's version; answers the versions it applied. Safe to
@@ -96,10 +105,10 @@ impl Client {
     /// the caller's own id ([`NewJob::with_id`]). A job whose unique key another one holds is
     /// answered by its rule ([`crate::OnConflict`]), and only once that other one is committed.
     pub async fn enqueue(&self, job: impl Into<NewJob>) -> Result<Enqueued> {
-        let job = job.into();
-        job.check(&self.0.limits)?;
+        let job = self.prepare(job);
+        job.check(&self.inner.limits)?;
         let unique = job.unique.is_some();
-        let funnel = if unique { &self.0.unique_funnel } else { &self.0.funnel };
+        let funnel = if unique { &self.inner.unique_funnel } else { &self.inner.funnel };
         let added = funnel.enqueue(job).await?;
         #[cfg(feature = "testing")]
         self.run_inline(&[added]).await?;
@@ -111,8 +120,8 @@ impl Client {
     /// transaction is on the other kind of database; on SQLite begin it with `BEGIN IMMEDIATE`.
     pub async fn enqueue_in(&self, tx: &mut impl Tx, job: impl Into<NewJob>) -> Result<Enqueued> {
         let job = job.into();
-        job.check(&self.0.limits)?;
-        let added = self.0.store.enqueue_in(tx.conn(), std::slice::from_ref(&job)).await?;
+        job.check(&self.inner.limits)?;
+        let added = self.inner.store.enqueue_in(tx.conn(), std::slice::from_ref(&job)).await?;
         Ok(added[0])
     }
 
@@ -122,14 +131,40 @@ impl Client {
         tx: &mut impl Tx,
         jobs: Vec<impl Into<NewJob>>,
     ) -> Result<Vec<Enqueued>> {
-        let jobs: Vec<NewJob> = jobs.into_iter().map(Into::into).collect();
+        let jobs: Vec<NewJob> = jobs.into_iter().map(|job| self.prepare(job)).collect();
         self.check_all(&jobs)?;
-        self.0.store.enqueue_in(tx.conn(), &jobs).await
+        self.inner.store.enqueue_in(tx.conn(), &jobs).await
+    }
+
+    /// The same client with a hook: each job that is enqueued through it (and through its clones) goes
+    /// through the function first, before it is checked. With more of them, the one added last is first.
+    ///
+    /// ```
+    /// # fn example(client: longshore::Client) {
+    /// let client = client.before_enqueue(|job| job.tag("from:web"));
+    /// # }
+    /// ```
+    pub fn before_enqueue<F>(&self, hook: F) -> Client
+    where
+        F: Fn(NewJob) -> NewJob + Send + Sync + 'static,
+    {
+        let before: Before = match self.before.clone() {
+            Some(earlier) => Arc::new(move |job| earlier(hook(job))),
+            None => Arc::new(hook),
+        };
+        Client { inner: Arc::clone(&self.inner), before: Some(before) }
+    }
+
+    fn prepare(&self, job: impl Into<NewJob>) -> NewJob {
+        match &self.before {
+            Some(before) => before(job.into()),
+            None => job.into(),
+        }
     }
 
     fn check_all(&self, jobs: &[NewJob]) -> Result<(), Invalid> {
         for (index, job) in jobs.iter().enumerate() {
-            job.check(&self.0.limits).map_err(|invalid| invalid.at(index))?;
+            job.check(&self.inner.limits).map_err(|invalid| invalid.at(index))?;
         }
         Ok(())
     }
@@ -183,14 +218,21 @@ impl Client {
     /// Makes a scheduled, retrying, dead or cancelled job queued, with at least `attempts` (1 to
     /// 1,000,000; beyond is cut) attempts left. [`StoreError::Refused`] in any other state.
     pub async fn retry(&self, id: JobId, attempts: u32) -> Result<()> {
+        self.retry_with(id, attempts, Edit::new()).await
+    }
+
+    /// The same with a change, both or neither: a dead job with its payload mended, say. It runs at once unless
+    /// the edit says when.
+    pub async fn retry_with(&self, id: JobId, attempts: u32, edit: Edit) -> Result<()> {
+        edit.check(&self.inner.limits)?;
         let attempts = attempts.clamp(1, 1_000_000);
-        self.call(move |store| async move { store.retry(id, attempts).await }).await
+        self.call(move |store| async move { store.retry(id, attempts, &edit).await }).await
     }
 
     /// Changes a waiting job; answers its version after that. [`StoreError::Refused`] if it does not
     /// wait, [`StoreError::VersionChanged`] if the edit names another version than it has.
     pub async fn edit(&self, id: JobId, edit: Edit) -> Result<u32> {
-        edit.check(&self.0.limits)?;
+        edit.check(&self.inner.limits)?;
         self.call(move |store| async move { store.edit(id, &edit).await }).await
     }
 
@@ -235,13 +277,13 @@ impl Client {
 
     /// Closes every connection. Workers are stopped first.
     pub async fn close(&self) {
-        let store = Arc::clone(&self.0.store);
-        self.0.engine.run(async move { store.close().await }).await;
+        let store = Arc::clone(&self.inner.store);
+        self.inner.engine.run(async move { store.close().await }).await;
     }
 
     #[cfg(feature = "testing")]
     async fn run_inline(&self, added: &[Enqueued]) -> Result<()> {
-        let inline = self.0.inline.lock().expect("nothing here panics").clone();
+        let inline = self.inner.inline.lock().expect("nothing here panics").clone();
         let Some(inline) = inline else { return Ok(()) };
         for added in added.iter().filter(|added| !added.duplicate) {
             inline.run(added.id).await?;
@@ -252,21 +294,21 @@ impl Client {
     /// From now on enqueues run their jobs; `None`: no longer.
     #[cfg(feature = "testing")]
     pub(crate) fn set_inline(&self, inline: Option<crate::testing::Inline>) {
-        *self.0.inline.lock().expect("nothing here panics") = inline;
+        *self.inner.inline.lock().expect("nothing here panics") = inline;
     }
 
     /// Whether both are handles on the same database.
     #[cfg(feature = "testing")]
     pub(crate) fn is(&self, other: &Client) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
-        &self.0.store
+        &self.inner.store
     }
 
     pub(crate) fn engine(&self) -> &Engine {
-        &self.0.engine
+        &self.inner.engine
     }
 
     /// Runs one call of the store on the engine.
@@ -275,12 +317,12 @@ impl Client {
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send + 'static,
     {
-        self.0.engine.run(call(Arc::clone(&self.0.store))).await
+        self.inner.engine.run(call(Arc::clone(&self.inner.store))).await
     }
 }
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Client").field(&self.0.store.backend()).finish()
+        f.debug_tuple("Client").field(&self.inner.store.backend()).finish()
     }
 }

@@ -23,7 +23,7 @@ pub mod testing; // jobs in tests: a database each, a clock that stands, nothing
 #[cfg(feature = "bench")]
 pub mod bench; // the figure, the floor and the ratio
 
-pub use client::{Client, Export, OutputError, PruneOptions, PruneReport};
+pub use client::{Acted, Client, Export, OutputError, PruneOptions, PruneReport};
 pub use clock::Clock;
 pub use job::{
     Backoff, IntoOutcome, Job, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,
@@ -37,9 +37,16 @@ pub use observe::Health;
 pub use query::Filter;
 pub use store::{Edit, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};
 pub use time::{InvalidTimestamp, Timestamp};
-pub use worker::{Decoders, Failure, Fit, Run, StopReason, Worker, WorkerConfig, Working};
+pub use worker::{
+    Decoders, Failure, Fit, Hook, Run, RunReport, StopReason, Worker, WorkerConfig, Working,
+};
 
-/// Compiles what the guide shows.
+/// The Rust of the guide's page about typed jobs compiles, and runs where it can.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/jobs.md")]
+struct GuideToJobs;
+
+/// The same of the page about tests.
 #[cfg(all(doctest, feature = "macros", feature = "sqlite", feature = "testing"))]
 #[doc = include_str!("../../../docs/guide/testing.md")]
 struct GuideToTesting;

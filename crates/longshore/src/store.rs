@@ -136,8 +136,9 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     async fn cancels(&self, node: NodeId) -> Result<Vec<JobId>>;
 
     /// Makes a scheduled, retrying, dead or cancelled job queued, with at least `attempts` attempts
-    /// left. Its number of attempts and its errors stay. Refused in any other state.
-    async fn retry(&self, id: JobId, attempts: u32) -> Result<()>;
+    /// left, and changes it as the edit says, both or neither. Its number of attempts and its errors stay.
+    /// Refused in any other state, or if it has another version than the edit names.
+    async fn retry(&self, id: JobId, attempts: u32, edit: &Edit) -> Result<()>;
 
     /// Changes a waiting job; answers its version after that. Refused in any other state, and when
     /// the edit names another version than it has. Wakes whom it must. A repeat does the same again,
@@ -304,8 +305,8 @@ pub struct StoreOptions {
     pub pool: u32,
     /// Whether a pooler such as PgBouncer stands before the database. Default: find out.
     pub pooler: Pooler,
-    /// Whether other nodes are told of new work (`NOTIFY`). Without, they find it by polling.
-    /// Default on. No effect on SQLite.
+    /// Whether other nodes are told of new work (`NOTIFY`), and heard. Without, it is found by
+    /// polling, which is always enough. Default on. No effect on SQLite.
     pub notify: bool,
     /// SQLite: what a commit waits for. Default [`Durability::Full`].
     pub durability: Durability,

@@ -13,7 +13,7 @@ use crate::engine::within;
 use crate::observe::Gauges;
 use crate::store::{Lead, NodeId, Rescued, Result, Store};
 use crate::worker::patience::Patience;
-use crate::worker::{Beating, CALL_LIMIT};
+use crate::worker::{Beating, CALL_LIMIT, Hooks, RunReport};
 pub(crate) use prune::breath;
 #[cfg(feature = "bench")]
 pub(crate) use prune::run as prune;
@@ -31,6 +31,7 @@ pub(crate) struct Upkeep {
     pub lease_for: Duration,
     pub beating: watch::Receiver<Beating>,
     pub gauges: Gauges,
+    pub hooks: Hooks,
 }
 
 /// When which chore is due next.
@@ -101,7 +102,7 @@ impl Upkeep {
         }
         if now >= due.sweep {
             let swept = within(CALL_LIMIT, "sweep", self.store.sweep(lead)).await?;
-            tell(&swept);
+            self.tell(&swept).await;
             due.sweep = now + SWEEP_EVERY;
         }
         Ok(())
@@ -114,13 +115,14 @@ impl Upkeep {
             if rescued == Rescued::default() {
                 return Ok(());
             }
-            tell(&rescued);
+            self.tell(&rescued).await;
         }
     }
-}
 
-fn tell(rescued: &Rescued) {
-    if *rescued != Rescued::default() {
+    async fn tell(&self, rescued: &Rescued) {
+        if *rescued == Rescued::default() {
+            return;
+        }
         let Rescued { nodes, queued, dead, cancelled } = rescued;
         tracing::warn!(
             nodes = nodes.len(),
@@ -129,5 +131,10 @@ fn tell(rescued: &Rescued) {
             cancelled = cancelled.len(),
             "rescued the jobs of lost nodes"
         );
+        for id in dead.iter().filter(|_| self.hooks.any()) {
+            if let Ok(Some(row)) = within(CALL_LIMIT, "look up a job", self.store.get(*id)).await {
+                self.hooks.ended(RunReport::of_lost(row));
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@ mod config;
 mod decoders;
 mod endings;
 mod heartbeat;
+mod hooks;
 mod ledger;
 mod marks;
 mod node;
@@ -39,12 +40,14 @@ pub use config::WorkerConfig;
 pub use decoders::{Decoders, Fit};
 pub(crate) use heartbeat::Beating;
 use heartbeat::Heartbeat;
+pub(crate) use hooks::Hooks;
+pub use hooks::{Hook, RunReport};
 use node::{Inputs, Node, Over};
 use patience::Patience;
 pub use registry::Failure;
 use registry::Registry;
 pub use run::{Run, StopReason};
-use runs::Runs;
+use runs::{Known, Runs};
 use slots::Slots;
 
 /// No call of the store is waited for longer; its connection is dropped then.
@@ -84,6 +87,7 @@ pub struct Worker {
     registry: Registry,
     states: States,
     layers: Vec<Around>,
+    hooks: Vec<Box<dyn Hook>>,
 }
 
 /// Something to put around every handler.
@@ -99,6 +103,7 @@ impl Worker {
             registry: Registry::default(),
             states: States::default(),
             layers: Vec::new(),
+            hooks: Vec::new(),
         }
     }
 
@@ -195,6 +200,20 @@ impl Worker {
         self
     }
 
+    /// Tells a hook of all runs; any number of them.
+    pub fn hook(mut self, hook: impl Hook) -> Worker {
+        self.hooks.push(Box::new(hook));
+        self
+    }
+
+    /// Tells a function how each run ended, once that is written; see [`Hook::ended`].
+    pub fn on_end<F>(self, told: F) -> Worker
+    where
+        F: Fn(&RunReport) + Send + Sync + 'static,
+    {
+        self.hook(hooks::OnEnd(told))
+    }
+
     /// Asks a function how long jobs of this kind wait after an attempt that failed or panicked: the error
     /// may say so itself (a `Retry-After`, say). `None`, or a panic of the function: the job's own
     /// [`crate::Backoff`] holds, as it does after a timeout, or when the node is lost. It only sets the wait:
@@ -225,8 +244,12 @@ impl Worker {
         gauges.prune_lag(None);
         let (ask, asked) = watch::channel(Asked::Serve);
         let client = self.client.clone();
-        let states = Arc::new(std::mem::take(&mut self.states));
-        let process = Process { worker: self, states, on, gauges: gauges.clone(), asked };
+        let known = Known {
+            registry: std::mem::take(&mut self.registry),
+            states: Arc::new(std::mem::take(&mut self.states)),
+            hooks: Hooks::start(std::mem::take(&mut self.hooks), &on),
+        };
+        let process = Process { worker: self, known, on, gauges: gauges.clone(), asked };
         let task = client.engine().spawn(process.run());
         Ok(Working { task, ask, gauges })
     }
@@ -256,6 +279,7 @@ impl Worker {
             queues: self.queues.into_iter().map(|(queue, _)| queue).collect(),
             registry: self.registry,
             states: Arc::new(self.states),
+            hooks: Hooks::at_once(self.hooks),
         })
     }
 
@@ -318,7 +342,7 @@ impl Working {
 /// One process, through all its incarnations.
 struct Process {
     worker: Worker,
-    states: Arc<States>,
+    known: Known,
     on: Handle,
     gauges: Gauges,
     asked: watch::Receiver<Asked>,
@@ -348,7 +372,7 @@ impl Process {
                 name: self.worker.config.name.clone(),
                 version: self.worker.config.version.clone(),
                 queues: self.worker.queues.clone(),
-                kinds: self.worker.registry.kinds(),
+                kinds: self.known.registry.kinds(),
                 lease_for: self.worker.config.lease_for,
             };
             let sent = Instant::now();
@@ -372,10 +396,11 @@ impl Process {
 
     /// One incarnation.
     async fn serve(&mut self, id: NodeId, joined: Instant) -> Over {
-        let Worker { client, config, queues, registry, .. } = &self.worker;
-        let known = (registry.clone(), Arc::clone(&self.states));
+        let Worker { client, config, queues, .. } = &self.worker;
+        let known = self.known.clone();
         let (runs, ends) = Runs::new(self.on.clone(), client.clone(), known, id);
-        let claimer = claimer::Claimer::new(id, registry.asks().into(), config.poll_every);
+        let asks = self.known.registry.asks().into();
+        let claimer = claimer::Claimer::new(id, asks, config.poll_every);
         let parts = (Slots::new(queues), runs, claimer);
         let mut node = Node::new(client.clone(), config.clone(), id, parts, self.gauges.clone());
 
@@ -397,6 +422,7 @@ impl Process {
                 lease_for: config.lease_for,
                 beating: beating.clone(),
                 gauges: self.gauges.clone(),
+                hooks: self.known.hooks.clone(),
             };
             client.engine().spawn(upkeep.run(upkeep_ends))
         });

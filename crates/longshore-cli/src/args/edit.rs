@@ -23,6 +23,12 @@ pub(crate) struct EditArgs {
     /// Another payload: JSON, @FILE, or - for stdin
     #[arg(long, short, value_name = "JSON")]
     pub payload: Option<String>,
+    /// Which version the payload has
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub payload_version: Option<i128>,
+    /// Open the payload in the editor with its redacted fields
+    #[arg(long)]
+    pub reveal: bool,
     /// Another queue
     #[arg(long, short)]
     pub queue: Option<String>,
@@ -44,4 +50,33 @@ pub(crate) struct EditArgs {
     /// Only if it has this version (`jobs show` tells it), so that nobody else's edit is lost
     #[arg(long, value_name = "N")]
     pub if_version: Option<u32>,
+}
+
+/// Jobs by id, or all that match.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WhichArgs {
+    /// The jobs
+    #[arg(required_unless_present = "matching", conflicts_with = "matching")]
+    pub ids: Vec<JobId>,
+    /// All that match this query; without --yes it only says how many
+    #[arg(long, value_name = "QUERY")]
+    pub matching: Option<String>,
+    /// Do it
+    #[arg(long, requires = "matching")]
+    pub yes: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetryArgs {
+    #[command(flatten)]
+    pub which: WhichArgs,
+    /// How many attempts they have left at least
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub attempts: u32,
+    /// With another payload: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON", conflicts_with = "matching")]
+    pub payload: Option<String>,
+    /// Which version that payload has [default: the one before]
+    #[arg(long, value_name = "N", requires = "payload", allow_negative_numbers = true)]
+    pub payload_version: Option<i128>,
 }

@@ -14,11 +14,17 @@ pub(crate) struct EnqueueArgs {
     /// The payload: JSON, @FILE, or - for stdin
     #[arg(long, short, value_name = "JSON", default_value = "null")]
     pub payload: String,
+    /// Which version of its kind's payloads it is [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub payload_version: Option<i128>,
+    /// A top-level field of the payload that nobody is shown; repeatable
+    #[arg(long = "redact", value_name = "FIELD")]
+    pub redacted: Vec<String>,
     /// The queue
     #[arg(long, short, default_value = "default")]
     pub queue: String,
     /// Add many jobs: a JSON object a line from this file, or - for stdin. Its fields are named as in
-    /// `jobs show --json` (kind, payload, queue, priority, run_at, max_attempts, timeout, retain,
+    /// `jobs show --json` (kind, payload, payload_version, redacted, queue, priority, run_at, max_attempts, timeout, retain,
     /// backoff, tags, meta, id, unique_key, unique_within, unique_for_good, on_conflict); other options
     /// of this command hold for lines that do not say otherwise
     #[arg(long, value_name = "FILE", conflicts_with_all = ["payload", "id", "wait"])]

@@ -79,6 +79,15 @@ impl ListArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub(crate) struct CheckDeployArgs {
+    #[command(flatten)]
+    pub which: QueryArgs,
+    /// Also dead jobs, as if they were to run again
+    #[arg(long)]
+    pub dead: bool,
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct CountArgs {
     #[command(flatten)]
     pub which: QueryArgs,
@@ -109,6 +118,9 @@ pub(crate) struct ExportArgs {
     /// Where to; a file that is there is not touched [default: stdout]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// With the redacted fields of payloads
+    #[arg(long)]
+    pub reveal: bool,
 }
 
 /// How jobs are written out.

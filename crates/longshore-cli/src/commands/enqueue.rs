@@ -18,6 +18,7 @@ use crate::span::Span;
 /// As in the library, whose numbers are narrower than what people may type.
 pub(super) const PRIORITIES: (i64, i64) = (0, 9);
 const MAX_ATTEMPTS: (i64, i64) = (1, 1_000_000_000);
+pub(super) const VERSIONS: (i64, i64) = (1, i32::MAX as i64);
 
 pub(super) async fn run(context: Context, args: EnqueueArgs) -> Result<Exit, Failure> {
     let limit = context.settings.limits.payload_bytes;
@@ -87,6 +88,10 @@ fn new_job(args: &EnqueueArgs, kind: String) -> Result<NewJob, Failure> {
     if let Some(unique) = unique(args.unique_key.as_deref(), hold, args.on_conflict) {
         job = job.unique(unique);
     }
+    if let Some(version) = args.payload_version {
+        job = job.payload_version(within("payload_version", version, VERSIONS)?);
+    }
+    job = args.redacted.iter().fold(job, |job, field| job.redact(field));
     Ok(args.tags.iter().fold(job, |job, tag| job.tag(tag)))
 }
 

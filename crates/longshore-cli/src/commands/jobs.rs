@@ -3,6 +3,7 @@
 mod edit;
 mod export;
 mod list;
+mod matching;
 mod show;
 mod watch;
 
@@ -22,7 +23,7 @@ pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, 
         JobsCommand::Count(args) => list::count(&context, args).await,
         JobsCommand::Watch(args) => watch::run(&context, args).await,
         JobsCommand::Export(args) => export::run(&context, args).await,
-        JobsCommand::Show { id } => show(&context, id).await,
+        JobsCommand::Show { id, reveal } => show(&context, id, reveal).await,
         JobsCommand::Cancel { id, why, by } => {
             let by = by.or_else(user_name);
             cancel(&context, id, AskCancel { by, why }).await
@@ -30,13 +31,14 @@ pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, 
         JobsCommand::RunNow { ids } => edit::run_now(&context, &ids).await,
         JobsCommand::Reschedule { ids, when } => edit::reschedule(&context, &ids, when).await,
         JobsCommand::Edit(args) => edit::edit(&context, args).await,
-        JobsCommand::Delete { ids } => edit::delete(&context, &ids).await,
-        JobsCommand::Retry { ids, attempts } => edit::retry(&context, &ids, attempts).await,
+        JobsCommand::Delete(args) => edit::delete(&context, args).await,
+        JobsCommand::Retry(args) => edit::retry(&context, args).await,
     }
 }
 
-async fn show(context: &Context, id: JobId) -> Result<Exit, Failure> {
-    let job = open_existing(&context.settings).await?.get(id).await?;
+async fn show(context: &Context, id: JobId, reveal: bool) -> Result<Exit, Failure> {
+    let client = open_existing(&context.settings).await?;
+    let job = if reveal { client.reveal(id).await? } else { client.get(id).await? };
     if context.json {
         json(&JobView::new(&job))?;
     } else {

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use crate::harness::Place;
 
+mod shell;
+
 /// Stands for `$id` in a document.
 const ID: &str = "019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10";
 
@@ -90,5 +92,15 @@ fn every_setting_has_its_row() {
     let page = file(&root().join("docs/reference/configuration.md"));
     for key in keys.split(", ") {
         assert!(page.contains(&format!("| `{key}` |")), "no row for {key}");
+    }
+}
+
+#[test]
+fn every_page_with_rust_is_compiled() {
+    let compiled = file(&root().join("crates/longshore-cli/src/pages.rs"));
+    for (page, text) in pages().iter().filter(|(_, text)| text.contains("```rust")) {
+        let short = page.strip_prefix(&format!("{}/", root().display())).expect("below the root");
+        assert!(compiled.contains(&format!("\"{short}\"")), "pages.rs does not name {short}");
+        assert!(!text.contains("```rust,ignore"), "{short} shows Rust that nobody compiles");
     }
 }

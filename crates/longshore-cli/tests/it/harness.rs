@@ -2,7 +2,7 @@
 
 mod postgres;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
@@ -82,7 +82,11 @@ impl Place {
     }
 
     pub fn run(&self, args: &[&str]) -> Said {
-        said(self.command(args).stdin(Stdio::null()).output().expect("the executable runs"))
+        self.said_by(self.command(args))
+    }
+
+    pub fn said_by(&self, mut command: Command) -> Said {
+        said(command.stdin(Stdio::null()).output().expect("the executable runs"))
     }
 
     pub fn run_with(&self, args: &[&str], stdin: &[u8]) -> Said {
@@ -137,30 +141,43 @@ fn said(output: Output) -> Said {
     }
 }
 
-/// A process that serves, and what it logged so far.
+/// A process that goes on until it is told to end, and what it logged and printed so far.
 pub struct Server {
     child: Child,
     log: Arc<Mutex<String>>,
+    out: Arc<Mutex<String>>,
+}
+
+/// Reads along, line by line.
+fn heard(from: impl Read + Send + 'static) -> Arc<Mutex<String>> {
+    let text = Arc::new(Mutex::new(String::new()));
+    let heard = Arc::clone(&text);
+    std::thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            let mut heard = heard.lock().expect("nobody panics here");
+            heard.push_str(&line);
+            heard.push('\n');
+        }
+    });
+    text
 }
 
 impl Server {
     pub fn start(mut command: Command) -> Server {
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the executable runs");
-        let log = Arc::new(Mutex::new(String::new()));
-        let (stderr, heard) = (child.stderr.take().expect("piped"), Arc::clone(&log));
-        std::thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                let mut heard = heard.lock().expect("nobody panics here");
-                heard.push_str(&line);
-                heard.push('\n');
-            }
-        });
-        Server { child, log }
+        let log = heard(child.stderr.take().expect("piped"));
+        let out = heard(child.stdout.take().expect("piped"));
+        Server { child, log, out }
     }
 
     pub fn log(&self) -> String {
         self.log.lock().expect("nobody panics here").clone()
+    }
+
+    /// What it printed so far.
+    pub fn out(&self) -> String {
+        self.out.lock().expect("nobody panics here").clone()
     }
 
     pub fn until_log(&self, text: &str) {

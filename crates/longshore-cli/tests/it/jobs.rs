@@ -9,6 +9,8 @@ both!(
     a_waiting_job_is_changed,
     a_payload_is_edited_in_an_editor,
     jobs_are_deleted,
+    all_that_match_are_retried_and_deleted,
+    a_dead_job_is_retried_with_its_payload_mended,
 );
 
 fn pages_and_filters(place: Place) {
@@ -145,4 +147,38 @@ fn jobs_are_deleted(place: Place) {
     assert_eq!(both.code, 0, "{both:?}");
     assert_eq!(place.run(&["jobs", "show", &one]).code, 3);
     assert_eq!(place.run(&["jobs", "delete", &one]).code, 3);
+}
+
+fn all_that_match_are_retried_and_deleted(place: Place) {
+    let place = place.migrated();
+    let ids: Vec<String> = (0..3).map(|_| place.enqueue(&["noop", "--in", "1h"])).collect();
+    for id in &ids[..2] {
+        assert_eq!(place.run(&["jobs", "cancel", id]).code, 0);
+    }
+    let query = "state:cancelled kind:noop";
+    let asked = place.run(&["jobs", "retry", "--matching", query]);
+    assert_eq!((asked.code, asked.out.trim()), (0, "2 match; with --yes they are queued"));
+    assert_eq!(place.state(&ids[0]), "cancelled");
+
+    let done = place.json(&["jobs", "retry", "--matching", query, "--yes"]);
+    assert_eq!((&done["done"], &done["refused"]), (&2.into(), &0.into()));
+    assert_eq!((place.state(&ids[0]), place.state(&ids[2])), ("queued".into(), "scheduled".into()));
+
+    let gone = place.run(&["jobs", "delete", "--matching", "kind:noop", "--yes"]);
+    assert_eq!((gone.code, gone.out.trim()), (0, "3 deleted"));
+    for wrong in
+        [&["--yes"][..], &["--matching", "colour:red"], &["--matching", "kind:a", &ids[0]], &[]]
+    {
+        assert_eq!(place.run(&[&["jobs", "delete"], wrong].concat()).code, 2, "{wrong:?}");
+    }
+}
+
+fn a_dead_job_is_retried_with_its_payload_mended(place: Place) {
+    let place = place.migrated();
+    let id = place.enqueue(&["noop", "--payload", "[1]", "--in", "1h"]);
+    assert_eq!(place.run(&["jobs", "cancel", &id]).code, 0);
+    assert_eq!(place.run(&["jobs", "retry", &id, "--payload", "[2"]).code, 2);
+    assert_eq!(place.run(&["jobs", "retry", &id, "--payload", "[2]"]).code, 0);
+    let job = place.json(&["jobs", "show", &id]);
+    assert_eq!((&job["state"], &job["payload"][0]), (&"queued".into(), &2.into()));
 }

@@ -2,13 +2,15 @@
 
 use serde_json::Value;
 
-use crate::harness::{Place, both};
+use crate::harness::{Place, Server, both};
 
 both!(
     a_query_picks_jobs,
     a_wrong_query_is_underlined,
     pages_go_forward_and_back,
+    a_rare_job_is_found_over_short_pages,
     watching_a_job_ends_with_it,
+    watching_a_query_goes_on_until_it_is_told_to_end,
     an_export_keeps_every_digit,
     an_export_as_csv_reads_back,
 );
@@ -78,6 +80,69 @@ fn pages_go_forward_and_back(place: Place) {
     assert_eq!(place.run(&["jobs", "list", "--after", "x"]).code, 2);
     let said = place.run(&["jobs", "list", "--limit", "2"]);
     assert!(said.err.starts_with("more: --after a"), "{said:?}");
+}
+
+/// A page looks at 5,000 rows; the rare ones lie two pages apart.
+fn a_rare_job_is_found_over_short_pages(place: Place) {
+    let place = place.migrated();
+    let oldest = place.enqueue(&["rare"]);
+    let lines = "{}\n".repeat(10_500);
+    let many = || {
+        let said = place.run_with(&["enqueue", "common", "--lines", "-"], lines.as_bytes());
+        assert_eq!(said.code, 0, "{said:?}");
+    };
+    many();
+    let newest = place.enqueue(&["rare"]);
+    many();
+
+    let page = place.json(&["jobs", "list", "kind:rare"]);
+    let ids: Vec<&str> = page["jobs"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|job| job["id"].as_str().expect("an id"))
+        .collect();
+    assert_eq!(ids, [&*newest, &*oldest]);
+    assert!(page["next"].is_null() && page["looked"].as_u64() >= Some(21_000), "{page}");
+
+    // Full with the first, far from the end; and from its cursor to the other.
+    let first = place.json(&["jobs", "list", "kind:rare", "--limit", "1"]);
+    assert_eq!(first["jobs"][0]["id"], *newest);
+    assert!(first["looked"].as_u64() < Some(21_000), "{first}");
+    let said = place.run(&["jobs", "list", "kind:rare", "--limit", "1"]);
+    assert!(said.out.contains(&newest) && !said.out.contains(&oldest), "{said:?}");
+    let cursor = said.err.trim().strip_prefix("more: --after ").expect("a cursor");
+    let said = place.run(&["jobs", "list", "kind:rare", "--after", cursor]);
+    assert!(said.out.contains(&oldest) && !said.out.contains(&newest), "{said:?}");
+    assert_eq!((said.code, &*said.err), (0, ""), "that was the end");
+    // Back again, over the same short pages.
+    let back = place.json(&["jobs", "list", "kind:rare", "--limit", "1", "--before", cursor]);
+    assert_eq!(back["jobs"][0]["id"], *newest);
+}
+
+fn watching_a_query_goes_on_until_it_is_told_to_end(place: Place) {
+    let place = place.migrated();
+    for (signal, flag) in [("INT", None), ("TERM", Some("--json"))] {
+        let query = ["jobs", "watch", "kind:noop", "state:queued,succeeded", "--every", "20ms"];
+        let args: Vec<&str> = query.into_iter().chain(flag).collect();
+        let watch = Server::start(place.command(&args));
+        let id = place.enqueue(&["noop"]);
+        let other = place.enqueue(&["other"]);
+        let states = || -> Vec<String> {
+            let lines = watch.out();
+            let jobs = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+            let ours = jobs.filter(|job| job["id"] == *id);
+            ours.map(|job| job["state"].as_str().expect("a state").to_owned()).collect()
+        };
+        place.until("the job's line appears", || states() == ["queued"]);
+        {
+            let _server = place.serve(&[]);
+            place.until("its change appears", || states() == ["queued", "succeeded"]);
+        }
+        assert!(!watch.out().contains(&other), "another kind");
+        watch.signal(signal);
+        assert_eq!((watch.log().as_str(), watch.ended()), ("", Some(0)));
+    }
 }
 
 fn watching_a_job_ends_with_it(place: Place) {

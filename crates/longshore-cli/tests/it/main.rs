@@ -14,3 +14,4 @@ mod migrate;
 mod retention;
 mod serve;
 mod settings;
+mod versions;

@@ -72,8 +72,8 @@ impl<I: Iterator<Item: Into<NewJob>>> Source<'_, I> {
     fn part(&mut self, most: usize) -> Result<Vec<NewJob>> {
         let (mut part, mut bytes) = (Vec::new(), 0);
         while part.len() < most && bytes < PART_BYTES {
-            let Some(job) = self.jobs.next().map(Into::<NewJob>::into) else { break };
-            let checked = job.check(&self.client.0.limits);
+            let Some(job) = self.jobs.next().map(|job| self.client.prepare(job)) else { break };
+            let checked = job.check(&self.client.inner.limits);
             checked.map_err(|invalid| StoreError::Invalid(invalid.at(self.taken)))?;
             self.taken += 1;
             bytes += job.size_bytes();

@@ -257,6 +257,11 @@ impl NewJob {
         self.id
     }
 
+    /// Its kind.
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
     pub(crate) fn backoff_json(&self) -> Option<String> {
         self.backoff.as_ref().map(Backoff::to_json)
     }

@@ -95,7 +95,8 @@ pub trait Job: Serialize + DeserializeOwned + Send + 'static {
 
     /// As a job to enqueue, with the kind's options; what is said after that wins.
     fn new_job(&self) -> NewJob {
-        let job = self.options(NewJob::new(Self::KIND)).json(self).payload_version(Self::VERSION);
+        let job = NewJob::new(Self::KIND).payload_version(Self::VERSION);
+        let job = self.options(job).json(self);
         Self::REDACTED.iter().fold(job, |job, field| job.redact(*field))
     }
 }

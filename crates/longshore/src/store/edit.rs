@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 /// use longshore::Edit;
 /// let edit = Edit::new().priority(0).run_now();
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq)]
 #[must_use = "an edit changes nothing until it is handed to `Client::edit`"]
 pub struct Edit {
     pub(crate) due: Option<Due>,
@@ -111,6 +111,11 @@ impl Edit {
     /// What it does to a job, as the table of moves names it.
     pub(crate) fn event(&self) -> Event {
         if self.due == Some(Due::Now) { Event::RunNow } else { Event::Edit }
+    }
+
+    /// Whether it says nothing at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Edit::default()
     }
 
     /// Everything that can be wrong with it.

@@ -52,7 +52,7 @@ hand_on! {
         enqueue_in(conn: Conn<'_>, jobs: &[NewJob]) -> Vec<Enqueued>;
         begin_tx() -> OpenTx;
         cancel(id: JobId, ask: &AskCancel) -> State;
-        retry(id: JobId, attempts: u32) -> ();
+        retry(id: JobId, attempts: u32, edit: &Edit) -> ();
         edit(id: JobId, edit: &Edit) -> u32;
         delete(id: JobId) -> ();
         get(id: JobId) -> Option<JobRow>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Kit, Ran, with_causes};
 use crate::job::name::shown;
 use crate::job::{JobId, JobRow};
-use crate::store::{ClaimedJob, KindAsk};
+use crate::store::{ClaimedJob, Edit, KindAsk};
 use crate::worker::once::{Hands, NotRun, Once};
 
 /// Others of the same kind and queue that may be due before the one that is meant. Those are claimed with it
@@ -58,7 +58,7 @@ pub(super) async fn fail_until(
         let failed = node.fail(&job, "an earlier attempt, which the test only counted").await;
         failed.map_err(|error| with_causes(&error))?;
         let id = row.id;
-        kit.call(move |store| async move { store.retry(id, 1).await }).await?;
+        kit.call(move |store| async move { store.retry(id, 1, &Edit::new()).await }).await?;
     }
     node.leave().await.map_err(|error| with_causes(&error))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::patience::Patience;
 use super::slots::BATCH;
@@ -28,6 +28,8 @@ pub(super) struct Endings {
 pub(super) struct Unwritten {
     pub job: Arc<ClaimedJob>,
     pub ending: Ending,
+    /// How long its handler ran, if it said the end itself.
+    pub took: Option<Duration>,
     /// It failed alone before, and says so now instead.
     replaced: bool,
 }
@@ -60,8 +62,14 @@ impl Endings {
         }
     }
 
+    /// The end of a run that was cut off, or never started.
     pub fn add(&mut self, job: Arc<ClaimedJob>, ending: Ending) {
-        self.waiting.push_back(Unwritten { job, ending, replaced: false });
+        self.add_run(job, ending, None);
+    }
+
+    /// The end of a run.
+    pub fn add_run(&mut self, job: Arc<ClaimedJob>, ending: Ending, took: Option<Duration>) {
+        self.waiting.push_back(Unwritten { job, ending, took, replaced: false });
     }
 
     pub fn len(&self) -> usize {
@@ -101,19 +109,19 @@ impl Endings {
         Some(self.under_way.iter().map(|one| (one.held(), one.ending.clone())).collect())
     }
 
-    /// The answer to the batch; what was acknowledged, each with its job.
+    /// The answer to the batch; what was acknowledged, each with its run.
     pub fn answered(
         &mut self,
         node: NodeId,
         answer: Result<Vec<Ack>, StoreError>,
-    ) -> Vec<(Arc<ClaimedJob>, Ack)> {
+    ) -> Vec<(Unwritten, Ack)> {
         let batch = std::mem::take(&mut self.under_way);
         match answer {
             Ok(acks) => {
                 self.patience.worked();
                 self.not_before = None;
                 self.at_once = BATCH as usize;
-                batch.into_iter().map(|one| one.job).zip(acks).collect()
+                batch.into_iter().zip(acks).collect()
             }
             Err(error) => {
                 self.not_before = Some(self.patience.failed(&error));

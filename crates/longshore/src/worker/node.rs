@@ -12,6 +12,7 @@ use super::claimer::{Claimer, Looked};
 use super::config::WorkerConfig;
 use super::endings::Endings;
 use super::heartbeat::Beating;
+use super::hooks::RunReport;
 use super::ledger::Ledger;
 use super::patience::Patience;
 use super::run::{Ended, StopReason};
@@ -212,12 +213,27 @@ impl Node {
     fn ended(&mut self, ended: Ended) {
         let Some(Settled { job, stopped }) = self.runs.ended(&ended) else { return };
         self.slots.free(&job.queue, Some(ended.took));
+        let took = Some(ended.took);
         match verdict(&job, self.id, ended, stopped) {
-            Some(ending) => self.endings.add(job, ending),
+            Some(ending) => self.endings.add_run(job, ending, took),
             None => {
                 self.ledger.closed(job.lease);
                 self.gauges.finished();
+                self.report(&job, None, State::Succeeded, took);
             }
+        }
+    }
+
+    fn report(
+        &self,
+        job: &ClaimedJob,
+        ending: Option<&Ending>,
+        state: State,
+        took: Option<Duration>,
+    ) {
+        let hooks = self.runs.hooks();
+        if hooks.any() {
+            hooks.ended(RunReport::of(job, ending, state, took));
         }
     }
 
@@ -230,11 +246,13 @@ impl Node {
     }
 
     fn written(&mut self, acks: Result<Vec<Ack>>) {
-        for (job, ack) in self.endings.answered(self.id, acks) {
+        for (run, ack) in self.endings.answered(self.id, acks) {
+            let job = &run.job;
             self.ledger.closed(job.lease);
             match ack {
                 Ack::Recorded(state) => {
                     self.gauges.finished();
+                    self.report(job, Some(&run.ending), state, run.took);
                     if state == State::Queued {
                         self.gauges.given_back();
                     }

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::hooks::{Hooks, RunReport};
 use super::registry::Registry;
 use super::run::{Ended, StopReason};
-use super::runs::{Runs, Settled};
+use super::runs::{Known, Runs, Settled};
 use super::verdict::{timed_out, unstorable, verdict};
 use crate::client::Client;
 use crate::extract::States;
@@ -37,6 +38,7 @@ pub(crate) struct Hands {
     pub queues: Vec<String>,
     pub(super) registry: Registry,
     pub(super) states: Arc<States>,
+    pub(super) hooks: Hooks,
 }
 
 impl Hands {
@@ -99,7 +101,11 @@ impl Once {
             kinds: hands.registry.kinds(),
             lease_for: LEASE_FOR,
         };
-        let known = (hands.registry.clone(), Arc::clone(&hands.states));
+        let known = Known {
+            registry: hands.registry.clone(),
+            states: Arc::clone(&hands.states),
+            hooks: hands.hooks.clone(),
+        };
         let (runs, ends) = Runs::new(Handle::current(), hands.client.clone(), known, id);
         let once = Once { client: hands.client.clone(), store, id, no: 0, runs, ends };
         once.call(|store| async move { store.join(&node).await }).await?;
@@ -140,16 +146,27 @@ impl Once {
 
     /// Runs a job that this node holds, and writes how that ended.
     pub async fn run(&mut self, job: Arc<ClaimedJob>) -> Result<Ran, NotRun> {
-        let Some(ending) = self.ending(&job).await? else {
+        let began = Instant::now();
+        let ran = self.run_and_write(&job).await?;
+        if let Ack::Recorded(state) = ran.ack {
+            let took = Some(began.elapsed());
+            let report = RunReport::of(&job, ran.ending.as_ref(), state, took);
+            self.runs.hooks().ended_here(&report);
+        }
+        Ok(ran)
+    }
+
+    async fn run_and_write(&mut self, job: &Arc<ClaimedJob>) -> Result<Ran, NotRun> {
+        let Some(ending) = self.ending(job).await? else {
             return Ok(Ran { ending: None, ack: Ack::Recorded(State::Succeeded) });
         };
-        match self.write(vec![(held(&job), ending.clone())]).await {
+        match self.write(vec![(held(job), ending.clone())]).await {
             Ok(acks) => Ok(Ran { ending: Some(ending), ack: acks[0] }),
             Err(error) if error.is_unavailable() => Err(error.into()),
             Err(error) => {
-                let mut ending = unstorable(&job, self.id, &error.to_string());
-                wait_longest(&job, &mut ending);
-                let acks = self.write(vec![(held(&job), ending.clone())]).await?;
+                let mut ending = unstorable(job, self.id, &error.to_string());
+                wait_longest(job, &mut ending);
+                let acks = self.write(vec![(held(job), ending.clone())]).await?;
                 Ok(Ran { ending: Some(ending), ack: acks[0] })
             }
         }

@@ -13,6 +13,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::commit;
+use super::hooks::Hooks;
 use super::registry::{Failure, Handler, OwnBackoff};
 use crate::client::Client;
 use crate::extract::{States, TxCell};
@@ -199,11 +200,17 @@ pub(super) struct Ended {
 }
 
 /// Starts the handler; the end comes through `report`, however it comes.
-pub(super) fn start(handler: &Handler, run: Run, on: &Handle, report: Report) -> AbortHandle {
+pub(super) fn start(
+    handler: &Handler,
+    run: Run,
+    on: &Handle,
+    (report, hooks): (Report, Hooks),
+) -> AbortHandle {
     let call = handler.call.clone();
     let work = async move {
         let mut report = report;
         report.from = Instant::now();
+        hooks.started(&run);
         let again = run.clone();
         let answer = AssertUnwindSafe(async move { (call.0)(run).await });
         let went = went(answer.catch_unwind().await);

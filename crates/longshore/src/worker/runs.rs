@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 
+use super::hooks::Hooks;
 use super::registry::Registry;
 use super::run::{self, Ended, Report, Run, Stop, StopReason};
 use crate::client::Client;
@@ -30,12 +31,19 @@ pub(super) struct Settled {
     pub stopped: Option<StopReason>,
 }
 
+/// What the application gave its worker.
+#[derive(Clone)]
+pub(super) struct Known {
+    pub registry: Registry,
+    pub states: Arc<States>,
+    pub hooks: Hooks,
+}
+
 /// All that run on this node.
 pub(super) struct Runs {
     on: Handle,
     client: Client,
-    registry: Registry,
-    states: Arc<States>,
+    known: Known,
     node: NodeId,
     serial: u64,
     running: HashMap<JobId, Running>,
@@ -49,7 +57,7 @@ impl Runs {
     pub fn new(
         on: Handle,
         client: Client,
-        (registry, states): (Registry, Arc<States>),
+        known: Known,
         node: NodeId,
     ) -> (Runs, UnboundedReceiver<Ended>) {
         // Unbounded, but never longer than there are handlers.
@@ -57,8 +65,7 @@ impl Runs {
         let runs = Runs {
             on,
             client,
-            registry,
-            states,
+            known,
             node,
             serial: 0,
             running: HashMap::new(),
@@ -71,7 +78,7 @@ impl Runs {
 
     /// Starts the handler of `job`; false if this node has none, which a claim by kinds rules out.
     pub fn start(&mut self, job: &Arc<ClaimedJob>) -> bool {
-        let Some(handler) = self.registry.get(&job.kind) else { return false };
+        let Some(handler) = self.known.registry.get(&job.kind) else { return false };
         self.serial += 1;
         let stop = Stop::default();
         let limit = job.timeout_ms.map(|ms| Duration::from_millis(ms.max(1) as u64));
@@ -82,11 +89,11 @@ impl Runs {
             stop: stop.clone(),
             deadline,
             client: self.client.clone(),
-            states: Arc::clone(&self.states),
+            states: Arc::clone(&self.known.states),
         };
         let report = Report::new(&run, self.serial, self.ended.clone())
-            .asking(self.registry.backoff(&job.kind));
-        let task = run::start(handler, run, &self.on, report);
+            .asking(self.known.registry.backoff(&job.kind));
+        let task = run::start(handler, run, &self.on, (report, self.known.hooks.clone()));
         if let Some(deadline) = deadline {
             self.deadlines.insert((deadline, job.id));
         }
@@ -152,8 +159,7 @@ impl Runs {
     /// Hands over all that run; nothing is heard of them any more.
     pub fn take_all(&mut self) -> Runs {
         let (on, client) = (self.on.clone(), self.client.clone());
-        let known = (self.registry.clone(), Arc::clone(&self.states));
-        let (empty, _) = Runs::new(on, client, known, self.node);
+        let (empty, _) = Runs::new(on, client, self.known.clone(), self.node);
         std::mem::replace(self, empty)
     }
 
@@ -167,6 +173,10 @@ impl Runs {
     /// Tells every run to stop.
     pub fn stop_all(&self, reason: StopReason) {
         self.running.values().for_each(|run| run.stop.signal(reason));
+    }
+
+    pub fn hooks(&self) -> &Hooks {
+        &self.known.hooks
     }
 
     pub fn is_empty(&self) -> bool {

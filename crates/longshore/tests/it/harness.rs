@@ -12,7 +12,7 @@ use longshore::store::{
     KindAsk, LANES, LaneMark, Lead, NewNode, NodeId, Pooler, Pulse, QueueAsk, Repeat, Rescued,
     START, Store, Tx,
 };
-use longshore::{Clock, JobId, JobRow, NewJob, State, StoreOptions, Timestamp};
+use longshore::{Clock, Edit, JobId, JobRow, NewJob, State, StoreOptions, Timestamp};
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use uuid::Uuid;
 
@@ -221,7 +221,7 @@ impl Harness {
     }
 
     pub async fn retry(&self, id: JobId) {
-        self.store.retry(id, 1).await.expect("a retry");
+        self.store.retry(id, 1, &Edit::new()).await.expect("a retry");
     }
 
     pub async fn find(&self, id: JobId) -> Option<JobRow> {

@@ -131,3 +131,37 @@ fn no_list_scans_a_file() {
         conn.close().await.expect("the connection closes");
     });
 }
+
+/// Without statistics the planner guesses, and once it walked all jobs in each finish.
+#[test]
+fn no_statement_walks_all_jobs_of_a_file() {
+    run(Flavour::Sqlite, |t: Harness| async move {
+        let mut conn = t.sqlite_conn().await;
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/sqlite");
+        let mut looked = 0;
+        for entry in std::fs::read_dir(folder).expect("the store's files") {
+            let file = entry.expect("a file").file_name().into_string().expect("a name");
+            // The benchmark counts everything, by intent.
+            if !file.ends_with(".sql") || file == "bench.sql" {
+                continue;
+            }
+            for step in source("sqlite", &file).split("-- step: ").skip(1) {
+                let (name, sql) = step.split_once('\n').expect("a body");
+                let explain = format!("EXPLAIN QUERY PLAN {sql}");
+                let lines: Vec<(i64, i64, i64, String)> = sqlx::query_as(AssertSqlSafe(explain))
+                    .fetch_all(&mut conn)
+                    .await
+                    .unwrap_or_else(|error| panic!("{file}, {name}: {error}"));
+                looked += lines.len();
+                for (.., line) in lines.iter().filter(|line| line.3.starts_with("SCAN")) {
+                    let large = ["job", "history", "payload", "unique_key"];
+                    let walks =
+                        large.iter().any(|table| line.contains(&format!("longshore_{table}")));
+                    assert!(!walks && !line.starts_with("SCAN j "), "{file}, {name}: {line}");
+                }
+            }
+        }
+        assert!(looked > 100, "{looked} lines");
+        conn.close().await.expect("the connection closes");
+    });
+}

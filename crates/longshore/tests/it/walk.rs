@@ -222,7 +222,7 @@ impl Call {
                 ids.sort();
                 ids
             })),
-            Call::Retry(id, attempts) => said(store.retry(*id, *attempts).await),
+            Call::Retry(id, attempts) => said(store.retry(*id, *attempts, &Edit::new()).await),
             Call::Edit(id, edit) => said(store.edit(*id, edit).await),
             Call::Delete(id) => said(store.delete(*id).await),
             Call::Rescue => said(store.rescue().await.map(sorted)),

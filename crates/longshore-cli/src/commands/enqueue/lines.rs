@@ -10,7 +10,7 @@ use longshore::{Backoff, Client, JobId, NewJob, StoreError, Timestamp};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Context, MAX_ATTEMPTS, PRIORITIES, new_job, unique, within};
+use super::{Context, MAX_ATTEMPTS, PRIORITIES, VERSIONS, new_job, unique, within};
 use crate::args::{EnqueueArgs, OnConflictArg, Timeout};
 use crate::connect::{open_now, patiently};
 use crate::exit::{Exit, Failure};
@@ -31,6 +31,9 @@ struct Line<'a> {
     kind: Option<String>,
     #[serde(borrow)]
     payload: Option<&'a RawValue>,
+    payload_version: Option<i128>,
+    #[serde(default)]
+    redacted: Vec<String>,
     queue: Option<String>,
     priority: Option<i128>,
     run_at: Option<Timestamp>,
@@ -213,6 +216,10 @@ fn job(args: &EnqueueArgs, text: &str) -> Result<NewJob, Failure> {
     if let Some(unique) = unique(key, hold, line.on_conflict.unwrap_or(args.on_conflict)) {
         job = job.unique(unique);
     }
+    if let Some(version) = line.payload_version {
+        job = job.payload_version(within("payload_version", version, VERSIONS)?);
+    }
+    job = line.redacted.into_iter().fold(job, NewJob::redact);
     Ok(line.tags.into_iter().fold(job, NewJob::tag))
 }
 

@@ -7,8 +7,9 @@ use longshore::{Client, Edit, JobId, StoreError};
 use serde_json::json;
 
 use super::Context;
-use crate::args::{EditArgs, WhenArgs};
-use crate::commands::enqueue::{PRIORITIES, payload, within};
+use super::matching::{self, Action};
+use crate::args::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
+use crate::commands::enqueue::{PRIORITIES, VERSIONS, payload, within};
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
@@ -36,16 +37,29 @@ pub(super) async fn reschedule(
     .await
 }
 
-pub(super) async fn delete(context: &Context, ids: &[JobId]) -> Result<Exit, Failure> {
-    each(context, ids, "is deleted", async |client, id| client.delete(id).await).await
+pub(super) async fn delete(context: &Context, args: WhichArgs) -> Result<Exit, Failure> {
+    if let Some(query) = &args.matching {
+        return matching::run(context, query, args.yes, Action::Delete).await;
+    }
+    each(context, &args.ids, "is deleted", async |client, id| client.delete(id).await).await
 }
 
-pub(super) async fn retry(
-    context: &Context,
-    ids: &[JobId],
-    attempts: u32,
-) -> Result<Exit, Failure> {
-    each(context, ids, "is queued", async |client, id| client.retry(id, attempts).await).await
+pub(super) async fn retry(context: &Context, args: RetryArgs) -> Result<Exit, Failure> {
+    let RetryArgs { which, attempts, payload: given, payload_version } = args;
+    if let Some(query) = &which.matching {
+        return matching::run(context, query, which.yes, Action::Retry(attempts)).await;
+    }
+    let mut edit = Edit::new();
+    if let Some(given) = given {
+        edit = edit.payload(payload::read(&given, context.settings.limits.payload_bytes)?);
+    }
+    if let Some(version) = payload_version {
+        edit = edit.payload_version(within("payload_version", version, VERSIONS)?);
+    }
+    each(context, &which.ids, "is queued", async |client, id| {
+        client.retry_with(id, attempts, edit.clone()).await
+    })
+    .await
 }
 
 /// Does what it can: one that is refused does not keep the others back. Exits by the first refusal.
@@ -102,6 +116,9 @@ fn wanted(args: &EditArgs, payload_limit: usize) -> Result<Edit, Failure> {
     if let Some(given) = &args.payload {
         edit = edit.payload(payload::read(given, payload_limit)?);
     }
+    if let Some(version) = args.payload_version {
+        edit = edit.payload_version(within("payload_version", version, VERSIONS)?);
+    }
     if let Some(queue) = &args.queue {
         edit = edit.queue(queue);
     }
@@ -122,8 +139,9 @@ fn wanted(args: &EditArgs, payload_limit: usize) -> Result<Edit, Failure> {
 
 /// Whether no option says what to change.
 fn is_bare(args: &EditArgs) -> bool {
-    let EditArgs { payload, queue, priority, tags, no_tags, delay, at, .. } = args;
+    let EditArgs { payload, payload_version, queue, priority, tags, no_tags, delay, at, .. } = args;
     payload.is_none()
+        && payload_version.is_none()
         && queue.is_none()
         && priority.is_none()
         && tags.is_empty()
@@ -143,7 +161,14 @@ async fn written(
     let editor = named("VISUAL").or_else(|| named("EDITOR")).ok_or_else(|| {
         Failure::usage("say what to change, such as --payload; or set VISUAL or EDITOR")
     })?;
-    let job = client.get(args.id).await?;
+    // What is hidden would be overwritten by the words in its place.
+    let job = client.reveal(args.id).await?;
+    if !job.redacted.is_empty() && !args.reveal {
+        let fields = job.redacted.join(", ");
+        return Err(Failure::usage(format!(
+            "the payload has redacted fields ({fields}); --reveal opens it with them, --payload replaces it"
+        )));
+    }
     let cannot = |what: &str, error: std::io::Error| Failure::failed(format!("{what}: {error}"));
     let mut file = tempfile::Builder::new()
         .suffix(".json")

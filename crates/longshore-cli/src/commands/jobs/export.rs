@@ -26,6 +26,9 @@ pub(super) async fn run(context: &Context, args: ExportArgs) -> Result<Exit, Fai
         to.write_all(row(COLUMNS)?.as_slice()).map_err(not_written)?;
     }
     let mut export = client.export(filter);
+    if args.reveal {
+        export = export.reveal();
+    }
     while let Some(jobs) = export.next().await? {
         for job in &jobs {
             let line = match args.format {
@@ -59,7 +62,7 @@ fn not_written(error: std::io::Error) -> Failure {
     }
 }
 
-const COLUMNS: [&str; 20] = [
+const COLUMNS: [&str; 22] = [
     "id",
     "kind",
     "queue",
@@ -80,10 +83,12 @@ const COLUMNS: [&str; 20] = [
     "cancelled_by",
     "cancel_reason",
     "timeout_ms",
+    "payload_version",
+    "redacted",
 ];
 
 /// Lists and objects as JSON; what is not there is empty.
-fn cells(job: &JobRow) -> Result<[String; 20], Failure> {
+fn cells(job: &JobRow) -> Result<[String; 22], Failure> {
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
     let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
     let list =
@@ -110,12 +115,14 @@ fn cells(job: &JobRow) -> Result<[String; 20], Failure> {
         text(cancel.and_then(|cancel| cancel.by.as_deref())),
         text(cancel.and_then(|cancel| cancel.why.as_deref())),
         job.timeout.map(|span| span.as_millis().to_string()).unwrap_or_default(),
+        job.payload_version.to_string(),
+        list(job.redacted.is_empty(), json_line(&job.redacted))?,
     ])
 }
 
 /// One row, quoted where it must be. A cell is the stored text, whatever it begins with: a changed one
 /// could not be read back.
-fn row<T: AsRef<[u8]>>(cells: [T; 20]) -> Result<Vec<u8>, Failure> {
+fn row<T: AsRef<[u8]>>(cells: [T; 22]) -> Result<Vec<u8>, Failure> {
     let mut row = csv::Writer::from_writer(Vec::new());
     row.write_record(cells).map_err(|error| Failure::failed(error.to_string()))?;
     row.into_inner().map_err(|error| Failure::failed(error.to_string()))

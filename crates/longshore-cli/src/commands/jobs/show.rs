@@ -30,6 +30,9 @@ pub(super) fn job(job: &JobRow) -> Result<(), Failure> {
     add("tags", (!job.tags.is_empty()).then(|| job.tags.join(", ")));
     add("meta", job.meta.as_deref().map(str::to_owned));
     add("payload", Some(job.payload.to_string()));
+    let newer = job.payload_version > 1;
+    add("payload version", newer.then(|| job.payload_version.to_string()));
+    add("redacted", (!job.redacted.is_empty()).then(|| job.redacted.join(", ")));
     add("output", job.output.as_deref().map(str::to_owned));
     if let Some(cancel) = &job.cancel {
         let by = cancel.by.as_deref().unwrap_or("somebody");

@@ -41,7 +41,7 @@ impl PostgresStore {
     async fn try_add_parts(&self, mut parts: Parts) -> Result<(Vec<Enqueued>, Wake), Fault> {
         let mut session = Session::transaction(&self.pools.general, self.mode).await?;
         session.wait_for_rows(self.options.busy_for).await?;
-        let how = How { named: self.named(), now: self.clock.fixed(), repeat: Repeat::No };
+        let how = How::silent(self.named(), self.clock.fixed(), Repeat::No);
         let mut whole = Whole::default();
         loop {
             match parts.recv().await {

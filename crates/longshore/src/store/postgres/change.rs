@@ -5,9 +5,10 @@ use sqlx::postgres::PgRow;
 
 use crate::job::state::{Marks, next};
 use crate::job::{Event, JobId, State, text};
-use crate::store::{AskCancel, NodeId, Result, StoreError, Wake};
+use crate::store::{AskCancel, Edit, NodeId, Result, StoreError, Wake};
 
 use super::PostgresStore;
+use super::edit::{edit_waiting, refuse_edit};
 use super::error::{Fault, Tries};
 use super::session::{Session, within};
 use super::unique;
@@ -90,10 +91,10 @@ impl PostgresStore {
         Ok(ids?)
     }
 
-    pub(super) async fn queue_again(&self, id: JobId, attempts: u32) -> Result<()> {
+    pub(super) async fn queue_again(&self, id: JobId, attempts: u32, edit: &Edit) -> Result<()> {
         let mut tries = Tries::of("retry a job");
         loop {
-            match within(self.patience(), self.try_retry(id, attempts)).await {
+            match within(self.patience(), self.try_retry(id, attempts, edit)).await {
                 Ok(()) => break,
                 Err(fault) => tries.after(self, fault).await?,
             }
@@ -102,7 +103,7 @@ impl PostgresStore {
         Ok(())
     }
 
-    async fn try_retry(&self, id: JobId, attempts: u32) -> Result<(), Fault> {
+    async fn try_retry(&self, id: JobId, attempts: u32, edit: &Edit) -> Result<(), Fault> {
         // Without an attempt left it would be dead as soon as anything goes wrong.
         let attempts = i64::from(attempts.max(1));
         let mut session = Session::transaction(&self.pools.general, self.mode).await?;
@@ -112,14 +113,14 @@ impl PostgresStore {
             if let Some(row) = query.fetch_optional(session.conn()).await? {
                 let state = state_of(&row)?;
                 return match next(state, Event::Retry) {
-                    Some(_) => self.with_its_key(session, id).await,
+                    Some(_) => self.queued_again(session, id, edit).await,
                     None => refuse(session, id, state, Event::Retry).await,
                 };
             }
             let query = session.query(RETRY_ENDED).bind(id.as_uuid()).bind(attempts);
             let query = query.bind(self.clock.fixed());
             if query.fetch_optional(session.conn()).await?.is_some() {
-                return self.with_its_key(session, id).await;
+                return self.queued_again(session, id, edit).await;
             }
             // Cancelled here means that somebody else just moved it: look again.
             let state = ended(&mut session, id).await?;
@@ -131,9 +132,24 @@ impl PostgresStore {
         Err(StoreError::NotFound(id).into())
     }
 
-    /// Commits a retry, if the job gets its unique key again.
-    async fn with_its_key(&self, mut session: Session, id: JobId) -> Result<(), Fault> {
+    /// Commits a retry, if the job gets its unique key again, with the change that comes with it.
+    async fn queued_again(
+        &self,
+        mut session: Session,
+        id: JobId,
+        edit: &Edit,
+    ) -> Result<(), Fault> {
         let taken = unique::retake(session.conn(), id, self.clock.fixed()).await;
+        if taken.is_ok() && !edit.is_empty() {
+            // The retry itself was a change.
+            let version = edit.version.map(|version| version.saturating_add(1));
+            let after = Edit { version, ..edit.clone() };
+            let found = edit_waiting(session.conn(), id, &after, self.clock.fixed()).await?;
+            if let Some(mut found) = found.filter(|found| !found.changed) {
+                found.version = found.version.saturating_sub(1);
+                return refuse_edit(session, id, edit, &found).await;
+            }
+        }
         session.end(taken).await
     }
 }

@@ -133,7 +133,7 @@ fn found(row: &PgRow) -> Result<Found, sqlx::Error> {
     })
 }
 
-async fn refuse_edit<T>(
+pub(super) async fn refuse_edit<T>(
     session: Session,
     id: JobId,
     edit: &Edit,

@@ -72,9 +72,16 @@ pub(super) struct How {
     pub named: bool,
     pub now: Option<Timestamp>,
     pub repeat: Repeat,
+    /// Other nodes are told by the statement itself, from inside the transaction.
+    pub tell: bool,
 }
 
 impl How {
+    /// Telling nobody: after a commit of ours others are told apart from it.
+    pub(super) fn silent(named: bool, now: Option<Timestamp>, repeat: Repeat) -> How {
+        How { named, now, repeat, tell: false }
+    }
+
     pub(super) fn query<'q>(&self, sql: &'static str) -> Query<'q, Postgres, PgArguments> {
         sqlx::query(sql).persistent(self.named)
     }
@@ -127,7 +134,7 @@ impl PostgresStore {
         key_wait: Duration,
     ) -> Result<Added, Fault> {
         let pool = &self.pools.general;
-        let how = How { named: self.named(), now: self.clock.fixed(), repeat };
+        let how = How::silent(self.named(), self.clock.fixed(), repeat);
         let mut session = match call.is_one_statement(how) {
             true => Session::single(pool, self.mode).await?,
             false => Session::transaction(pool, self.mode).await?,
@@ -153,10 +160,14 @@ impl PostgresStore {
             return Ok(Vec::new());
         }
         // The caller's connection may go through a pooler, or be closed soon.
-        let how = How { named: false, now: self.clock.fixed(), repeat: Repeat::No };
+        let how = How::silent(false, self.clock.fixed(), Repeat::No);
+        let call = Call::of(jobs);
+        // Nearly always one statement does it all; otherwise what to say is known after the last.
+        let at_once = call.is_one_statement(how);
+        let how = How { tell: at_once && self.options.notify, ..how };
         let wanted = async {
-            let added = unique::all_or_none(conn, &Call::of(jobs), how).await?;
-            if let Some(wake) = added.wake().filter(|_| self.options.notify) {
+            let added = unique::all_or_none(conn, &call, how).await?;
+            if let Some(wake) = added.wake().filter(|_| !at_once && self.options.notify) {
                 let told = how.query(NOTIFY_IN).bind(super::wake::word(wake));
                 told.execute(conn).await?;
             }
@@ -345,6 +356,7 @@ fn insert(
         .bind(columns.payloads)
         .bind(how.now)
         .bind(keys)
+        .bind(how.tell)
         .bind(columns.versions)
         .bind(columns.redacted)
 }

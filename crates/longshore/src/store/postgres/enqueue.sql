@@ -3,7 +3,9 @@
 -- $1 id · $2 kind · $3 queue · $4 priority · $5 run_at or null · $6 delay, µs · $7 max_attempts · $8 backoff
 -- $9 timeout_ms · $10 retain_ms · $11 tags, a JSON array · $12 meta · $13 payload
 -- $14 now, of a test's clock · $15 unique key, as it is stored and taken already, or null for none at all
--- $16 version of the payload · $17 its redacted fields, a JSON array, or null
+-- $16 whether to tell other nodes from inside this transaction, a caller's: here, since a statement of its own
+-- would cost it two round trips more
+-- $17 version of the payload · $18 its redacted fields, a JSON array, or null
 with clock as materialized (
     select coalesce($14::timestamptz, statement_timestamp()) as now),
 input as materialized (
@@ -16,7 +18,7 @@ input as materialized (
     from clock c,
         unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::timestamptz[], $6::bigint[],
             $7::int[], $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[], $15::text[],
-            $16::int[], $17::text[])
+            $17::int[], $18::text[])
         i (id, kind, queue, priority, run_at, delay, max_attempts, backoff, timeout_ms, retain_ms,
             tags, meta, payload, unique_key, payload_version, redacted)),
 added as (
@@ -46,5 +48,12 @@ aside as (
     on conflict (id) do nothing)
 select a.id, a.run_at <= c.now as due,
     -- Below where other nodes' low-water marks may stand.
-    a.run_at < c.now - interval '1 second' as early
+    a.run_at < c.now - interval '1 second' as early,
+    case when $16::boolean then (
+        select longshore.tell(
+            case when bool_or(n.run_at < k.now - interval '1 second') then 'start' else 'look' end)::text
+        from added n, clock k
+        where n.run_at <= k.now
+        having count(*) > 0)
+    end as told
 from added a, clock c

@@ -206,8 +206,8 @@ impl Store for PostgresStore {
         self.asked_to_cancel(node).await
     }
 
-    async fn retry(&self, id: JobId, attempts: u32) -> Result<()> {
-        self.queue_again(id, attempts).await
+    async fn retry(&self, id: JobId, attempts: u32, edit: &Edit) -> Result<()> {
+        self.queue_again(id, attempts, edit).await
     }
 
     async fn edit(&self, id: JobId, edit: &Edit) -> Result<u32> {

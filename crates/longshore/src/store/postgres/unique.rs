@@ -383,7 +383,7 @@ pub(super) async fn retake(
     id: JobId,
     now: Option<Timestamp>,
 ) -> Result<(), Fault> {
-    let how = How { named: false, now, repeat: Repeat::No };
+    let how = How::silent(false, now, Repeat::No);
     let row = how.query(RETAKE).bind(id.as_uuid()).bind(now).fetch_optional(&mut *conn).await?;
     let Some(row) = row else { return Ok(()) };
     let holder: Uuid = row.try_get("holder")?;

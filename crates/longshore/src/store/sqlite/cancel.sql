@@ -15,8 +15,10 @@ UPDATE longshore_job SET cancel_at = $2, cancel_by = $3, cancel_why = $4
 WHERE id = $1 AND node IS NULL AND dead_at IS NULL;
 
 -- step: asked
--- Which running jobs of a node were asked to cancel. $1 node
-SELECT id FROM longshore_job WHERE cancel_at IS NOT NULL AND +node = $1 ORDER BY id;
+-- Which running jobs of a node were asked to cancel. The index by name: to save itself the sorting, the planner
+-- walked all jobs by id (a million: 4 s, in every finish). $1 node
+SELECT id FROM longshore_job INDEXED BY longshore_job_cancel
+WHERE cancel_at IS NOT NULL AND +node = $1 ORDER BY id;
 
 -- step: keep
 -- Copies marked jobs to history: one, or all of a lost node. $1 id or NULL · $2 node or NULL · $3 now

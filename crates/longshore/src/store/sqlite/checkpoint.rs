@@ -79,22 +79,27 @@ struct Pages {
 async fn look(writer: &Pool, readers: &Pool) -> sqlx::Result<()> {
     let mut reader = readers.acquire().await?;
     let before = checkpoint(&mut reader, "PRAGMA wal_checkpoint(NOOP)").await?;
-    if before.all - before.moved < WORTH {
+    if before.left() < WORTH && before.all <= LONG {
         return Ok(());
     }
-    let after = checkpoint(&mut reader, PASSIVE).await?;
+    // Moves what no reader needs, and waits for nobody.
+    let after = checkpoint(&mut reader, "PRAGMA wal_checkpoint(PASSIVE)").await?;
     drop(reader);
-    let left = after.all - after.moved;
-    // Nothing moved: a reader needs the rest, and waiting for it would be in vain.
-    let in_vain = left == 0 || after.moved == before.moved;
-    if !in_vain && (after.all > TOO_LONG || (after.all > LONG && left < after.all / 2)) {
-        checkpoint(&mut *writer.acquire().await?, PASSIVE).await?;
+    // A reader needs the rest, and until it is gone nothing helps.
+    let pinned = after.moved == before.moved && after.left() >= WORTH;
+    let nearly = after.left() < after.all / 2;
+    if !pinned && after.all > LONG && (nearly || after.all > TOO_LONG) {
+        // In the way of a reader it moves what it can, and the next look comes soon.
+        checkpoint(&mut *writer.acquire().await?, "PRAGMA wal_checkpoint(RESTART)").await?;
     }
     Ok(())
 }
 
-/// Moves what no reader needs, and waits for nobody.
-const PASSIVE: &str = "PRAGMA wal_checkpoint(PASSIVE)";
+impl Pages {
+    fn left(self) -> i64 {
+        self.all - self.moved
+    }
+}
 
 async fn checkpoint(conn: &mut SqliteConnection, how: &'static str) -> sqlx::Result<Pages> {
     let row = sqlx::query(how).fetch_one(conn).await?;

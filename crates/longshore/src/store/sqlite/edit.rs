@@ -56,12 +56,13 @@ impl SqliteStore {
         asked(&mut conn, node).await.map_err(failed(doing))
     }
 
-    pub(super) async fn again(&self, id: JobId, attempts: u32) -> Result<()> {
+    pub(super) async fn again(&self, id: JobId, attempts: u32, edit: &Edit) -> Result<()> {
         let doing = "retry a job";
         let now = self.clock.now();
         let mut tx = self.begin(doing).await?;
-        let state = state_of(&mut tx, id, now).await.map_err(failed(doing))?;
-        let state = state.ok_or(StoreError::NotFound(id))?;
+        let job = find(&mut tx, id, now).await.map_err(failed(doing))?;
+        let job = job.ok_or(StoreError::NotFound(id))?;
+        let state = job.state;
         if next(state, Event::Retry).is_none() {
             return Err(StoreError::Refused { id, state, event: Event::Retry });
         }
@@ -82,6 +83,12 @@ impl SqliteStore {
             .await
             .map_err(failed(doing))?;
         unique::retake(&mut tx, id, now).await?;
+        if let Some(expected) = edit.version.filter(|version| *version != job.version) {
+            return Err(StoreError::VersionChanged { id, found: job.version, expected });
+        }
+        if !edit.is_empty() {
+            change_waiting(&mut tx, id, edit, now).await.map_err(failed(doing))?;
+        }
         tx.commit().await.map_err(failed(doing))?;
         self.hub.wake(Wake::LookFromStart);
         Ok(())

@@ -126,8 +126,8 @@ impl Store for SqliteStore {
         self.asked(node).await
     }
 
-    async fn retry(&self, id: JobId, attempts: u32) -> Result<()> {
-        self.again(id, attempts).await
+    async fn retry(&self, id: JobId, attempts: u32, edit: &Edit) -> Result<()> {
+        self.again(id, attempts, edit).await
     }
 
     async fn edit(&self, id: JobId, edit: &Edit) -> Result<u32> {

@@ -24,12 +24,15 @@ SELECT 'kind:' || kind AS scope, unique_key AS key FROM longshore_job
 WHERE id = $1 AND unique_key IS NOT NULL;
 
 -- step: free
--- All keys of a job that is deleted. $1 id
+-- The key of a job that is deleted. Two plain values, or the planner walks all keys. $1 id
 DELETE FROM longshore_unique_key
-WHERE job_id = $1 AND (scope, key) IN (
-    SELECT 'kind:' || kind, unique_key FROM longshore_job WHERE id = $1
-    UNION ALL
-    SELECT 'kind:' || kind, unique_key FROM longshore_history WHERE id = $1);
+WHERE scope = (
+        SELECT 'kind:' || kind FROM longshore_job WHERE id = $1
+        UNION ALL SELECT 'kind:' || kind FROM longshore_history WHERE id = $1)
+    AND key = (
+        SELECT unique_key FROM longshore_job WHERE id = $1
+        UNION ALL SELECT unique_key FROM longshore_history WHERE id = $1)
+    AND job_id = $1;
 
 -- step: forget
 -- Keys whose window is over. $1 now · $2 most

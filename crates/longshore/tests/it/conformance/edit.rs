@@ -138,7 +138,7 @@ pub async fn retry_of_a_dead_job_adds_attempts_and_numbers_rise(t: Harness) {
     let run = t.claim_one().await;
     t.finish(&run, dead()).await;
 
-    t.store.retry(id, 1).await.unwrap();
+    t.store.retry(id, 1, &Edit::new()).await.unwrap();
 
     let row = t.get(id).await;
     assert_eq!((row.state, row.attempt, row.max_attempts), (State::Queued, 2, 3));
@@ -147,7 +147,7 @@ pub async fn retry_of_a_dead_job_adds_attempts_and_numbers_rise(t: Harness) {
     let run = t.claim_one().await;
     assert_eq!((run.attempt, run.max_attempts, run.payload.len()), (3, 3, 5_002));
     t.finish(&run, dead()).await;
-    t.store.retry(id, 4).await.unwrap();
+    t.store.retry(id, 4, &Edit::new()).await.unwrap();
     assert_eq!(t.get(id).await.max_attempts, 7);
 }
 
@@ -192,17 +192,51 @@ pub async fn retry_is_refused_where_the_table_says_so(t: Harness) {
     for (id, expected) in
         [(succeeded, State::Succeeded), (running, State::Running), (queued, State::Queued)]
     {
-        match t.store.retry(id, 1).await {
+        match t.store.retry(id, 1, &Edit::new()).await {
             Err(StoreError::Refused { state, .. }) => assert_eq!(state, expected),
             other => panic!("{expected}: {other:?}"),
         }
     }
 }
 
+pub async fn a_retry_may_mend_the_payload(t: Harness) {
+    let large = format!("\"{}\"", "x".repeat(5_000));
+    for ending in [dead(), cancelled()] {
+        for (before, after) in [("[1]", "[2]"), ("[1]", &large), (&*large, "[2]")] {
+            let id = t.ended(job().payload(before), ending.clone()).await;
+            let mend = || Edit::new().payload(after).queue("mended").tags(["by hand"]);
+
+            match t.store.retry(id, 1, &mend().if_version(99)).await {
+                Err(StoreError::VersionChanged { expected: 99, .. }) => {}
+                other => panic!("{other:?}"),
+            }
+            let row = t.get(id).await;
+            assert!(row.state.is_end() && *row.payload == *before, "all or nothing");
+
+            let version = row.version;
+            t.store.retry(id, 3, &mend().if_version(version)).await.expect("a mended job");
+
+            let row = t.get(id).await;
+            assert_eq!(
+                (row.state, &*row.queue, row.tags.join(" ")),
+                (State::Queued, "mended", "by hand".into())
+            );
+            assert_eq!((&*row.payload, row.attempt, row.max_attempts >= 4), (after, 1, true));
+            t.store.delete(id).await.expect("it goes");
+            assert_eq!(t.count("payload").await, 0, "nothing is left aside");
+        }
+    }
+    let running = t.enqueue(job()).await;
+    t.claim_one().await;
+    let refused = t.store.retry(running, 1, &Edit::new().payload("[2]")).await;
+    assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
+    assert_eq!(t.get(running).await.version, 0);
+}
+
 pub async fn retry_with_absurd_attempts_stays_in_range(t: Harness) {
     let id = t.ended(job(), dead()).await;
 
-    t.store.retry(id, u32::MAX).await.expect("as many as there may be");
+    t.store.retry(id, u32::MAX, &Edit::new()).await.expect("as many as there may be");
 
     let run = t.claim_one().await;
     assert_eq!((run.id, run.attempt), (id, 2));
@@ -212,7 +246,9 @@ pub async fn retry_with_absurd_attempts_stays_in_range(t: Harness) {
 pub async fn an_unknown_job_is_not_found(t: Harness) {
     let id = JobId::new();
     assert!(t.find(id).await.is_none());
-    assert!(matches!(t.store.retry(id, 1).await, Err(StoreError::NotFound(which)) if which == id));
+    assert!(
+        matches!(t.store.retry(id, 1, &Edit::new()).await, Err(StoreError::NotFound(which)) if which == id)
+    );
     let cancel = t.store.cancel(id, &AskCancel::default()).await;
     assert!(matches!(cancel, Err(StoreError::NotFound(which)) if which == id));
 }

@@ -229,6 +229,7 @@ macro_rules! conformance {
                 retry_of_a_cancelled_job_takes_it_from_history,
                 retry_of_a_waiting_job_runs_it_now,
                 retry_is_refused_where_the_table_says_so,
+                a_retry_may_mend_the_payload,
                 retry_with_absurd_attempts_stays_in_range,
                 an_unknown_job_is_not_found,
                 a_cancel_racing_a_finish_has_one_winner,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use longshore::store::{
     DEFAULT_KEEP, Ending, Lead, MAX_RULES, NodeId, Pruned, Pruner, Removed, StoreError,
 };
-use longshore::{JobId, Keep, NewJob, RetentionRule, RetentionScope, State};
+use longshore::{Edit, JobId, Keep, NewJob, RetentionRule, RetentionScope, State};
 
 use crate::harness::*;
 
@@ -424,7 +424,7 @@ pub async fn a_retry_racing_a_prune_has_one_winner(t: Harness) {
         let pruning = tokio::spawn(async move { prune(&other, pruner).await });
         let mut saved = Vec::new();
         for id in ended {
-            match t.store.retry(id, 1).await {
+            match t.store.retry(id, 1, &Edit::new()).await {
                 Ok(()) => saved.push(id),
                 Err(StoreError::NotFound(_)) => {}
                 Err(error) => panic!("{error}"),

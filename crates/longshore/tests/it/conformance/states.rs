@@ -131,7 +131,7 @@ async fn happens(t: &Harness, id: JobId, run: Option<&Run>, from: State, event: 
             failed(AHEAD)
         }
         Event::Retry => {
-            expect_refusal(next(from, event), t.store.retry(id, 1).await.err(), from);
+            expect_refusal(next(from, event), t.store.retry(id, 1, &Edit::new()).await.err(), from);
             return true;
         }
         Event::Claim => {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use longshore::store::{Ack, AskCancel, Ending, Held, Pulse, StoreError};
-use longshore::{JobId, NewJob, State};
+use longshore::{Edit, JobId, NewJob, State};
 
 use crate::harness::*;
 
@@ -137,7 +137,7 @@ async fn meddle(t: Harness, seen: Arc<Seen>, given: Vec<JobId>) {
         } else if t.state(id).await != State::Cancelled {
             // Not of cancelled ones, so that each job ends once. One may be cancelled in between
             // only by ourselves.
-            match t.store.retry(id, 1).await {
+            match t.store.retry(id, 1, &Edit::new()).await {
                 Ok(()) | Err(StoreError::Refused { .. }) => {}
                 other => panic!("retry: {other:?}"),
             }

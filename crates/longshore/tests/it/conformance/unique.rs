@@ -413,7 +413,7 @@ pub async fn a_retry_is_refused_while_another_job_holds_its_key(t: Harness) {
         let id = t.ended(keyed(), ending).await;
         let holder = t.enqueue(keyed().run_in(HOUR)).await;
 
-        match t.store.retry(id, 1).await {
+        match t.store.retry(id, 1, &Edit::new()).await {
             Err(StoreError::KeyHeld { key, holder: who, index: None }) => {
                 assert_eq!((key.as_str(), who), (KEY, holder));
             }

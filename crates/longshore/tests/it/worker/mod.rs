@@ -4,11 +4,13 @@
 pub mod cancel;
 #[cfg(feature = "postgres")]
 pub mod cut;
+pub mod dead;
 #[cfg(feature = "macros")]
 pub mod derived;
 pub mod files;
 #[cfg(feature = "postgres")]
 pub mod hints;
+pub mod hooks;
 pub mod lease;
 pub mod outcomes;
 #[cfg(target_os = "linux")]
@@ -19,6 +21,7 @@ pub mod slots;
 pub mod stops;
 pub mod transactions;
 pub mod typed;
+pub mod versions;
 pub mod wakes;
 
 use std::future::Future;
@@ -256,16 +259,36 @@ macro_rules! every_worker_case {
                 a_limit_in_a_layer_is_shared_by_all_runs,
                 an_error_of_a_layer_fails_the_attempt,
             ];
+            dead: [
+                all_that_match_run_again_or_go,
+                all_that_match_are_cancelled,
+            ];
+            hooks: [
+                hooks_are_told_how_runs_start_and_end,
+                a_hook_is_told_of_jobs_that_died_with_their_node,
+                a_hook_before_the_enqueue_sees_every_job,
+            ];
             transactions: [
                 an_effect_and_its_completion_are_committed_together,
                 an_attempt_that_fails_leaves_no_effect,
                 a_handler_cut_off_by_a_stop_leaves_no_effect,
                 two_transactions_for_one_handler_are_refused,
             ];
+            versions: [
+                an_older_payload_is_upgraded_when_it_runs,
+                what_cannot_be_upgraded_is_dead_at_once,
+                two_programs_share_the_work_of_a_rollout,
+                what_does_not_fit_is_not_quoted,
+                people_are_shown_no_redacted_field,
+                a_program_can_be_asked_what_it_would_do,
+                a_version_that_no_job_can_have_is_refused_at_the_start,
+            ];
             wakes: [
                 an_idle_worker_starts_a_job_at_once,
                 retries_rescues_and_what_is_given_back_start_at_once,
                 a_commit_of_another_process_starts_a_job_at_once,
+                a_callers_commit_wakes_an_idle_worker,
+                polling_alone_runs_every_job,
                 a_failed_job_comes_back_at_its_time,
                 a_bad_row_fails_no_neighbour,
             ];
@@ -329,6 +352,9 @@ mod postgres {
             single_enqueues_share_their_commits,
             jobs_start_after_the_listener_was_killed_ten_times,
             a_leader_whose_first_chore_fails_does_it_later,
+            callers_at_once_notify_once_in_a_while,
+            switched_off_nobody_is_told,
+            a_database_may_switch_it_off_for_callers,
         ];
     }
     #[cfg(target_os = "linux")]
@@ -366,6 +392,9 @@ mod pooled {
         transactions: [
             an_effect_and_its_completion_are_committed_together,
             an_attempt_that_fails_leaves_no_effect,
+        ];
+        wakes: [
+            polling_alone_runs_every_job,
         ];
     }
 }

@@ -59,7 +59,8 @@ pub async fn what_a_stop_cannot_wait_for_is_given_back(d: Arc<Desk>) {
     let config = WorkerConfig { drain_for: 100 * MILLI, ..short() };
     let worker = heeds(d.worker().config(config), &reasons).start().expect("a worker");
     let id = d.enqueue(job().max_attempts(1)).await;
-    d.comes_to(id, State::Running).await;
+    // Claimed is not yet started: what still waits for its slot is given back untold.
+    until("its handler runs", async || worker.health().running == 1).await;
 
     worker.stop().await;
 

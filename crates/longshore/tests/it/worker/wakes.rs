@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use longshore::{Backoff, JobError, Run, State, Working};
+use longshore::{
+    Backoff, Client, Clock, JobError, Limits, Run, State, StoreOptions, Unique, Worker, Working,
+};
 
 use super::*;
 
@@ -65,6 +67,59 @@ pub async fn a_commit_of_another_process_starts_a_job_at_once(d: Arc<Desk>) {
     }
     worker.stop().await;
     other.close().await;
+}
+
+/// The commit is the application's; what tells of it stands in its transaction, or is seen in the file.
+pub async fn a_callers_commit_wakes_an_idle_worker(d: Arc<Desk>) {
+    let worker = idle(&d).await;
+    let unique = |n: usize| job().unique(Unique::key(format!("key {n}")));
+    for n in 0..20 {
+        let new = if n % 2 == 0 { job() } else { unique(n) };
+        let mut tx = d.t.transaction().await;
+        let id = d.t.store.enqueue_in(tx.conn(), &[new]).await.expect("a job")[0].id;
+        tx.commit().await;
+        d.comes_to(id, State::Succeeded).await;
+    }
+    worker.stop().await;
+}
+
+/// Enqueued alone, in a batch and in callers' transactions, while nobody tells and nobody hears.
+pub async fn polling_alone_runs_every_job(d: Arc<Desk>) {
+    let options = || StoreOptions { notify: false, ..d.t.database.options(Clock::real()) };
+    let open = async || {
+        Client::open_with(&d.t.database.url(), options(), Limits::default())
+            .await
+            .expect("a client")
+    };
+    // Two processes, so that no signal inside one does it.
+    let (serving, adding) = (open().await, open().await);
+    let store = longshore::store::open(&d.t.database.url(), options()).await.expect("a store");
+    let worker = Worker::new(serving.clone())
+        .config(short())
+        .queue("default", 10)
+        .handle("k", async |_: Run| {})
+        .start()
+        .expect("a worker");
+    let mut ids = Vec::new();
+    for n in 0..5 {
+        ids.push(adding.enqueue(job()).await.expect("a job").id);
+        let many = adding.enqueue_many(jobs(3)).await.expect("jobs");
+        ids.extend(many.iter().map(|added| added.id));
+        for new in [job(), job().unique(Unique::key(format!("key {n}")))] {
+            let mut tx = d.t.transaction().await;
+            ids.push(store.enqueue_in(tx.conn(), &[new]).await.expect("a job")[0].id);
+            tx.commit().await;
+        }
+        // The next ones meet a worker that has gone idle again.
+        until("it has nothing left", async || d.count(State::Succeeded).await == ids.len()).await;
+    }
+    for id in ids {
+        assert_eq!(d.get(id).await.attempt, 1);
+    }
+    worker.stop().await;
+    store.close().await;
+    adding.close().await;
+    serving.close().await;
 }
 
 /// What no call of ours does: the database refuses one kind.
