@@ -27,6 +27,7 @@ on_both! {
     a_worker_that_cannot_start_is_told,
     a_worker_on_another_client_is_told,
     the_same_app_drains_again,
+    hooks_are_told_before_the_drain_is_over,
 }
 
 /// What ran, in its order.
@@ -242,4 +243,16 @@ pub async fn the_same_app_drains_again(store: TestStore) {
         store.enqueue(invite_of(friend)).await.expect("it is enqueued");
         assert_eq!(store.drain(&app).await.succeeded, 1);
     }
+}
+
+pub async fn hooks_are_told_before_the_drain_is_over(store: TestStore) {
+    let (log, told) = (Log::default(), Log::default());
+    let hears = told.clone();
+    store.enqueue_many([invite_of(1), invite_of(2)]).await.expect("they are enqueued");
+    let worker = Worker::new(store.client()).job(note).state(log).on_end(move |run| {
+        assert_eq!(run.state, State::Succeeded);
+        hears.note(run.attempt);
+    });
+    store.drain(worker).await;
+    assert_eq!(told.take(), [1, 1]);
 }
