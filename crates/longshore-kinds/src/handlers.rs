@@ -49,8 +49,9 @@ async fn sleep(run: Run) -> Outcome {
 }
 
 fn fail(run: &Run) -> Outcome {
-    let fail = match run.decode_or_dead::<Fail>() {
-        Ok(fail) => fail,
+    // No payload at all is `null`, and means what `{}` does.
+    let fail = match run.decode_or_dead::<Option<Fail>>() {
+        Ok(fail) => fail.unwrap_or_default(),
         Err(dead) => return dead,
     };
     match fail {

@@ -12,6 +12,7 @@ mod unique; // `unique(…)`
 mod fields; // what is said of fields, and their names in JSON
 mod options; // `#[job(…)]` of a type
 mod expand; // the `impl`
+mod test; // `#[longshore::test]`
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
@@ -94,4 +95,30 @@ use syn::{DeriveInput, parse_macro_input};
 #[proc_macro_derive(Job, attributes(job))]
 pub fn derive_job(input: TokenStream) -> TokenStream {
     expand::expand(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Makes an `async fn` that takes a `TestStore` a test, on a store and a runtime of its own.
+///
+/// ```
+/// use longshore::NewJob;
+/// use longshore::testing::TestStore;
+///
+/// #[longshore::test]
+/// async fn a_job_is_enqueued(store: TestStore) -> Result<(), longshore::StoreError> {
+///     store.enqueue(NewJob::new("greet")).await?;
+///     Ok(())
+/// }
+/// ```
+///
+/// It may return what a test may. Other attributes (`#[ignore]`, `#[should_panic]`) stay as they are.
+///
+/// | written | makes |
+/// |---|---|
+/// | `#[longshore::test]` | a test on SQLite |
+/// | `#[longshore::test(postgres)]` | a test on PostgreSQL, on the server that `LONGSHORE_TEST_DATABASE_URL` names; left out with a line that says so where there is none, a failure where `CI` is `true` |
+/// | `#[longshore::test(both)]` | two tests, `name::sqlite` and `name::postgres` |
+/// | `#[longshore::test(crate = path::to::longshore)]` | where this library is, if it has another name. Default `::longshore` |
+#[proc_macro_attribute]
+pub fn test(options: TokenStream, function: TokenStream) -> TokenStream {
+    test::expand(options.into(), function.into()).into()
 }

@@ -50,6 +50,9 @@ struct Inner {
     /// Jobs with a unique key may have to wait for each other; all others must not.
     unique_funnel: Funnel,
     limits: Limits,
+    /// A test's: runs what was enqueued before the enqueue answers.
+    #[cfg(feature = "testing")]
+    inline: std::sync::Mutex<Option<crate::testing::Inline>>,
 }
 
 /// How long `wait` sleeps between two looks at most.
@@ -70,12 +73,22 @@ impl Client {
         let engine = Engine::start()?;
         let url = url.to_owned();
         let store = engine.run(async move { store::open(&url, options).await }).await?;
+        Ok(Client::on(store, engine, limits))
+    }
+
+    pub(crate) fn on(store: Arc<dyn Store>, engine: Engine, limits: Limits) -> Client {
         let funnel = Funnel::start(&engine, Arc::clone(&store));
         let unique_funnel = Funnel::start(&engine, Arc::clone(&store));
-        Ok(Client {
-            inner: Arc::new(Inner { store, engine, funnel, unique_funnel, limits }),
-            before: None,
-        })
+        let inner = Inner {
+            store,
+            engine,
+            funnel,
+            unique_funnel,
+            limits,
+            #[cfg(feature = "testing")]
+            inline: Default::default(),
+        };
+        Client { inner: Arc::new(inner), before: None }
     }
 
     /// Brings the schema up to this program's version; answers the versions it applied. Safe to
@@ -96,7 +109,10 @@ impl Client {
         job.check(&self.inner.limits)?;
         let unique = job.unique.is_some();
         let funnel = if unique { &self.inner.unique_funnel } else { &self.inner.funnel };
-        funnel.enqueue(job).await
+        let added = funnel.enqueue(job).await?;
+        #[cfg(feature = "testing")]
+        self.run_inline(&[added]).await?;
+        Ok(added)
     }
 
     /// Adds one job inside the caller's transaction: it is there if that commits, and was never
@@ -263,6 +279,28 @@ impl Client {
     pub async fn close(&self) {
         let store = Arc::clone(&self.inner.store);
         self.inner.engine.run(async move { store.close().await }).await;
+    }
+
+    #[cfg(feature = "testing")]
+    async fn run_inline(&self, added: &[Enqueued]) -> Result<()> {
+        let inline = self.inner.inline.lock().expect("nothing here panics").clone();
+        let Some(inline) = inline else { return Ok(()) };
+        for added in added.iter().filter(|added| !added.duplicate) {
+            inline.run(added.id).await?;
+        }
+        Ok(())
+    }
+
+    /// From now on enqueues run their jobs; `None`: no longer.
+    #[cfg(feature = "testing")]
+    pub(crate) fn set_inline(&self, inline: Option<crate::testing::Inline>) {
+        *self.inner.inline.lock().expect("nothing here panics") = inline;
+    }
+
+    /// Whether both are handles on the same database.
+    #[cfg(feature = "testing")]
+    pub(crate) fn is(&self, other: &Client) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {

@@ -17,6 +17,8 @@ use tower_layer::Layer;
 
 pub use answer::IntoAnswer;
 use decode::decode;
+#[cfg(feature = "testing")]
+pub(crate) use decode::read;
 pub(crate) use decode::{DecodeCheck, check, words};
 pub(crate) use layer::wrap;
 pub use layer::{Layered, RunService};

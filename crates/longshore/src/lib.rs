@@ -18,6 +18,8 @@ pub mod extract; // what a handler may ask for
 pub mod handler; // functions that run typed jobs
 mod worker; // claims jobs, runs them, writes how they ended
 mod upkeep; // the leader's chores
+#[cfg(feature = "testing")]
+pub mod testing; // jobs in tests: a database each, a clock that stands, nothing sleeps
 #[cfg(feature = "bench")]
 pub mod bench; // the figure, the floor and the ratio
 
@@ -29,6 +31,8 @@ pub use job::{
 };
 #[cfg(feature = "macros")]
 pub use longshore_macros::Job;
+#[cfg(all(feature = "macros", feature = "testing"))]
+pub use longshore_macros::test;
 pub use observe::Health;
 pub use query::Filter;
 pub use store::{Edit, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};
@@ -41,3 +45,8 @@ pub use worker::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/jobs.md")]
 struct GuideToJobs;
+
+/// The same of the page about tests.
+#[cfg(all(doctest, feature = "macros", feature = "sqlite", feature = "testing"))]
+#[doc = include_str!("../../../docs/guide/testing.md")]
+struct GuideToTesting;

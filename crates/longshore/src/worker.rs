@@ -10,6 +10,8 @@ mod hooks;
 mod ledger;
 mod marks;
 mod node;
+#[cfg(feature = "testing")]
+pub(crate) mod once;
 pub(crate) mod patience;
 mod registry;
 mod run;
@@ -234,17 +236,7 @@ impl Worker {
     /// worker waits for it. Fails only for settings that cannot work, all of them named.
     pub fn start(mut self) -> Result<Working> {
         self.config.check(&self.queues)?;
-        if self.registry.kinds().is_empty() {
-            return Err(StoreError::config("no kind has a handler; add one with `handle`"));
-        }
-        let backend = self.client.store().backend();
-        let faults = self.registry.faults(&Given { states: &self.states, backend });
-        if !faults.is_empty() {
-            return Err(StoreError::config(faults.join("; ")));
-        }
-        for layer in std::mem::take(&mut self.layers) {
-            self.registry.wrap(layer);
-        }
+        self.finish_handlers()?;
         let on = Handle::try_current()
             .map_err(|_| StoreError::config("start the worker inside a tokio runtime"))?;
         let gauges = Gauges::default();
@@ -260,6 +252,35 @@ impl Worker {
         let process = Process { worker: self, known, on, gauges: gauges.clone(), asked };
         let task = client.engine().spawn(process.run());
         Ok(Working { task, ask, gauges })
+    }
+
+    /// Finds what handlers lack, and puts the layers around them.
+    fn finish_handlers(&mut self) -> Result<()> {
+        if self.registry.kinds().is_empty() {
+            return Err(StoreError::config("no kind has a handler; add one with `handle`"));
+        }
+        let backend = self.client.store().backend();
+        let faults = self.registry.faults(&Given { states: &self.states, backend });
+        if !faults.is_empty() {
+            return Err(StoreError::config(faults.join("; ")));
+        }
+        for layer in std::mem::take(&mut self.layers) {
+            self.registry.wrap(layer);
+        }
+        Ok(())
+    }
+
+    /// What it can do, for a test that says when.
+    #[cfg(feature = "testing")]
+    pub(crate) fn into_hands(mut self) -> Result<once::Hands> {
+        self.finish_handlers()?;
+        Ok(once::Hands {
+            client: self.client,
+            queues: self.queues.into_iter().map(|(queue, _)| queue).collect(),
+            registry: self.registry,
+            states: Arc::new(self.states),
+            hooks: Hooks::at_once(self.hooks),
+        })
     }
 
     /// Starts serving and goes on until `stop` is ready and the running jobs have drained.

@@ -78,6 +78,11 @@ fn wait_exits_by_the_outcome(place: Place) {
     assert_eq!(dead.code, 8, "{dead:?}");
     assert!(dead.err.contains("error: no \\u{1b}[31m"), "{dead:?}");
 
+    // All its options have defaults, so it needs no payload.
+    let plain = place.run(&["enqueue", "fail", "--max-attempts", "1", "--wait"]);
+    assert_eq!(plain.code, 8, "{plain:?}");
+    assert!(plain.err.contains("error: asked to fail"), "{plain:?}");
+
     let panic = r#"{"message": "oh", "panic": true}"#;
     let panic = ["enqueue", "fail", "--payload", panic, "--max-attempts", "1", "--wait"];
     let panic = place.run(&panic);

@@ -31,7 +31,11 @@ impl Client {
         }
         let second = source.part(PART_JOBS)?;
         if second.is_empty() {
-            return self.call(|store| async move { store.enqueue(&first, Repeat::No).await }).await;
+            let added =
+                self.call(|store| async move { store.enqueue(&first, Repeat::No).await }).await?;
+            #[cfg(feature = "testing")]
+            self.run_inline(&added).await?;
+            return Ok(added);
         }
         // One on its way, one under way: reading goes on meanwhile.
         let (send, parts) = mpsc::channel(1);

@@ -21,7 +21,7 @@ pub(crate) fn check<J: Job>(payload: &str, version: u32, hides: bool) -> Result<
     read::<J>(payload, version, hides).map(|_| ())
 }
 
-fn read<J: Job>(payload: &str, version: u32, hides: bool) -> Result<J, JobError> {
+pub(crate) fn read<J: Job>(payload: &str, version: u32, hides: bool) -> Result<J, JobError> {
     let hides = hides || !J::REDACTED.is_empty();
     let (name, ours) = (std::any::type_name::<J>(), J::VERSION);
     let upgraded;

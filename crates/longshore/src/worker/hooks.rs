@@ -134,6 +134,18 @@ impl Hooks {
         Hooks { all, tell: Some(tell) }
     }
 
+    /// Reports are handed on at once, where they come from: a test looks right after the run.
+    #[cfg(feature = "testing")]
+    pub fn at_once(all: Vec<Box<dyn Hook>>) -> Hooks {
+        Hooks { all: Arc::new(all), tell: None }
+    }
+
+    /// For [`Hooks::at_once`].
+    #[cfg(feature = "testing")]
+    pub fn ended_here(&self, report: &RunReport) {
+        self.all.iter().for_each(|hook| safely(|| hook.ended(report)));
+    }
+
     /// Whether anybody listens: a report costs copies of names.
     pub fn any(&self) -> bool {
         self.tell.is_some()

@@ -15,7 +15,7 @@ use super::heartbeat::Beating;
 use super::hooks::RunReport;
 use super::ledger::Ledger;
 use super::patience::Patience;
-use super::run::{Ended, StopReason, Went};
+use super::run::{Ended, StopReason};
 use super::runs::{Runs, Settled};
 use super::slots::Slots;
 use super::verdict::{timed_out, verdict};
@@ -213,17 +213,15 @@ impl Node {
     fn ended(&mut self, ended: Ended) {
         let Some(Settled { job, stopped }) = self.runs.ended(&ended) else { return };
         self.slots.free(&job.queue, Some(ended.took));
-        if matches!(ended.went, Went::Committed) {
-            self.ledger.closed(job.lease);
-            self.gauges.finished();
-            self.report(&job, None, State::Succeeded, Some(ended.took));
-            return;
+        let took = Some(ended.took);
+        match verdict(&job, self.id, ended, stopped) {
+            Some(ending) => self.endings.add_run(job, ending, took),
+            None => {
+                self.ledger.closed(job.lease);
+                self.gauges.finished();
+                self.report(&job, None, State::Succeeded, took);
+            }
         }
-        let mut ending = verdict(&job, self.id, ended.went, stopped);
-        if let (Ending::Failed { delay, .. }, Some(own)) = (&mut ending, ended.delay) {
-            *delay = own;
-        }
-        self.endings.add_run(job, ending, Some(ended.took));
     }
 
     fn report(

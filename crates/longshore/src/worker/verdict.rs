@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::run::{StopReason, Went};
+use super::run::{Ended, StopReason, Went};
 use crate::job::outcome::storable;
 use crate::job::{AttemptError, AttemptFault, JobError, Outcome, text};
 use crate::store::{ClaimedJob, Ending, NodeFault, NodeId};
@@ -11,13 +11,25 @@ use crate::time::Timestamp;
 /// After this long a run comes back that says it was interrupted when nobody told it to stop.
 const UNTOLD: Duration = Duration::from_secs(1);
 
-/// What is written of a run that went like this. `stopped`: the handler had been told to stop.
+/// What is written of a run that ended like this; `None` if its handler's transaction has written it.
+/// `stopped`: the handler had been told to stop.
 pub(super) fn verdict(
     job: &ClaimedJob,
     node: NodeId,
-    went: Went,
+    ended: Ended,
     stopped: Option<StopReason>,
-) -> Ending {
+) -> Option<Ending> {
+    if matches!(ended.went, Went::Committed) {
+        return None;
+    }
+    let mut ending = of_answer(job, node, ended.went, stopped);
+    if let (Ending::Failed { delay, .. }, Some(own)) = (&mut ending, ended.delay) {
+        *delay = own;
+    }
+    Some(ending)
+}
+
+fn of_answer(job: &ClaimedJob, node: NodeId, went: Went, stopped: Option<StopReason>) -> Ending {
     let torn = matches!(stopped, Some(StopReason::Shutdown | StopReason::LeaseLost));
     match went {
         Went::Answered(Outcome::Done(output)) => Ending::Succeeded { output: output.map(storable) },

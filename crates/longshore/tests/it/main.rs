@@ -23,6 +23,8 @@ mod sqlite;
 mod sqlite_faults;
 mod sqlite_place;
 mod sqlite_side_file;
+#[cfg(feature = "testing")]
+mod testing;
 mod tidy;
 #[cfg(feature = "postgres")]
 mod walk;

@@ -103,7 +103,7 @@ pub(super) async fn open(url: &str, options: &StoreOptions) -> Result<(Pools, Mo
     Ok((Pools::new(options, &connect, mode), mode))
 }
 
-fn parse(url: &str) -> Result<PgConnectOptions> {
+pub(super) fn parse(url: &str) -> Result<PgConnectOptions> {
     let options = PgConnectOptions::from_str(url).map_err(|_| {
         StoreError::config(format!(
             "`{}` cannot be read as an address; use postgres://USER:PASSWORD@HOST:PORT/NAME",
@@ -139,7 +139,7 @@ fn refuses_options(error: &sqlx::Error) -> bool {
     })
 }
 
-fn fault(error: sqlx::Error) -> StoreError {
+pub(super) fn fault(error: sqlx::Error) -> StoreError {
     const DOING: &str = "connect to PostgreSQL";
     match &error {
         // No such database, no such user, wrong password: an answer, but no bug of ours.

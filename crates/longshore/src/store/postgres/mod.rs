@@ -25,6 +25,8 @@ mod ranges;
 mod read;
 mod rescue;
 mod retention;
+#[cfg(feature = "testing")]
+mod scratch;
 mod session;
 mod tx;
 mod types;
@@ -55,6 +57,8 @@ use error::Fault;
 use wake::Notifier;
 
 pub(crate) use migrate::MIGRATIONS;
+#[cfg(feature = "testing")]
+pub(crate) use scratch::Scratch;
 pub(crate) use tx::{HandlerTx, PgConn};
 
 /// Jobs in PostgreSQL 15 or newer, schema `longshore`.

@@ -1,0 +1,185 @@
+//! A store around a store, where faults that a test armed come to pass.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::Faults;
+use crate::clock::Clock;
+use crate::job::{JobId, JobRow, NewJob, State};
+use crate::query::Filter;
+use crate::store::{
+    Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, Edit, Effort,
+    Ending, Enqueued, Held, Lead, ListQuery, NewNode, NodeId, NodeRow, OpenTx, Page, Parts, Pruned,
+    Pruner, Pulse, Repeat, Rescued, Result, RetentionRule, RetentionScope, Store, Term, WakeHub,
+    sealed,
+};
+use crate::time::Timestamp;
+
+/// The store that clients and workers of a test see.
+pub(super) struct Faulty {
+    pub inner: Arc<dyn Store>,
+    pub faults: Faults,
+}
+
+impl sealed::Sealed for Faulty {}
+
+/// Writes the calls that are only handed on: the first group may be refused, the second is upkeep's, whose
+/// number in a test nobody can tell. What is in the braces has faults of its own.
+macro_rules! hand_on {
+    (
+        refused { $($asked:ident($($a:ident: $at:ty),*) -> $answer:ty;)* }
+        never { $($free:ident($($f:ident: $ft:ty),*) -> $free_answer:ty;)* }
+        own { $($own:tt)* }
+    ) => {
+        #[async_trait]
+        impl Store for Faulty {
+            $(async fn $asked(&self, $($a: $at),*) -> Result<$answer> {
+                self.faults.pass(stringify!($asked))?;
+                self.inner.$asked($($a),*).await
+            })*
+            $(async fn $free(&self, $($f: $ft),*) -> Result<$free_answer> {
+                self.inner.$free($($f),*).await
+            })*
+            $($own)*
+        }
+    };
+}
+
+hand_on! {
+    refused {
+        enqueue_in(conn: Conn<'_>, jobs: &[NewJob]) -> Vec<Enqueued>;
+        begin_tx() -> OpenTx;
+        cancel(id: JobId, ask: &AskCancel) -> State;
+        retry(id: JobId, attempts: u32, edit: &Edit) -> ();
+        edit(id: JobId, edit: &Edit) -> u32;
+        delete(id: JobId) -> ();
+        get(id: JobId) -> Option<JobRow>;
+        list(query: &ListQuery) -> Page;
+        count(filter: &Filter, effort: Effort) -> Count;
+    }
+    never {
+        migrate() -> Vec<u32>;
+        schema_version() -> u32;
+        cancels(node: NodeId) -> Vec<JobId>;
+        forget_keys(lead: Lead) -> bool;
+        join(node: &NewNode) -> ();
+        nodes() -> Vec<NodeRow>;
+        rescue() -> Rescued;
+        sweep(lead: Lead) -> Rescued;
+        lead(node: NodeId, for_: Duration) -> Option<Term>;
+        resign(lead: Lead) -> ();
+        make_partitions(lead: Lead, days: u32) -> ();
+        retention() -> Vec<RetentionRule>;
+        set_retention(rule: &RetentionRule) -> ();
+        remove_retention(scope: &RetentionScope) -> bool;
+        prune(pruner: Pruner) -> Pruned;
+        checkup(depth: Depth) -> Vec<Check>;
+        now() -> Timestamp;
+    }
+    own {
+        async fn enqueue(&self, jobs: &[NewJob], repeat: Repeat) -> Result<Vec<Enqueued>> {
+            self.faults.pass("enqueue")?;
+            self.faults.reply(self.inner.enqueue(jobs, repeat).await?)
+        }
+
+        async fn enqueue_parts(&self, parts: Parts) -> Result<Vec<Enqueued>> {
+            self.faults.pass("enqueue")?;
+            self.faults.reply(self.inner.enqueue_parts(parts).await?)
+        }
+
+        async fn enqueue_unless_busy(&self, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
+            self.faults.pass("enqueue")?;
+            self.faults.reply(self.inner.enqueue_unless_busy(jobs).await?)
+        }
+
+        async fn claim(&self, claim: &Claim<'_>) -> Result<Claimed> {
+            self.faults.pass("claim jobs")?;
+            if self.faults.is_gone(claim.node) {
+                // A real worker finds itself lost by this and joins anew: its process was restarted.
+                let now = self.inner.now().await?;
+                return Ok(Claimed { jobs: Vec::new(), now, live: false, picked: 0 });
+            }
+            let claimed = self.inner.claim(claim).await?;
+            if !claimed.jobs.is_empty() && self.faults.crashes_after_claim(claim.node) {
+                self.faults.pass_node(claim.node, "claim jobs")?;
+            }
+            Ok(claimed)
+        }
+
+        async fn recall(&self, node: NodeId, no: i64) -> Result<Vec<ClaimedJob>> {
+            if self.faults.is_gone(node) {
+                return Ok(Vec::new());
+            }
+            self.inner.recall(node, no).await
+        }
+
+        async fn finish(&self, node: NodeId, ended: &[(Held, Ending)]) -> Result<Vec<Ack>> {
+            self.faults.pass("write how jobs ended")?;
+            // What is given back was not run, so there is no ack to crash before.
+            let ran = ended.iter().any(|(_, ending)| !matches!(ending, Ending::GivenBack));
+            if ran {
+                self.faults.crashes_before_ack(node);
+            }
+            self.faults.pass_node(node, "write how jobs ended")?;
+            self.inner.finish(node, ended).await
+        }
+
+        async fn finish_tx(
+            &self,
+            tx: OpenTx,
+            node: NodeId,
+            held: Held,
+            output: Option<&str>,
+        ) -> Result<Ack> {
+            self.faults.pass("commit a handler's transaction")?;
+            self.faults.crashes_before_ack(node);
+            self.faults.pass_node(node, "commit a handler's transaction")?;
+            self.inner.finish_tx(tx, node, held, output).await
+        }
+
+        async fn beat(&self, beat: &Beat) -> Result<Pulse> {
+            if self.faults.is_gone(beat.node) {
+                return Ok(Pulse::Lost);
+            }
+            self.inner.beat(beat).await
+        }
+
+        async fn leave(&self, node: NodeId) -> Result<()> {
+            if self.faults.is_gone(node) {
+                return Ok(());
+            }
+            self.inner.leave(node).await
+        }
+
+        fn wakes(&self) -> &WakeHub {
+            self.inner.wakes()
+        }
+
+        async fn listen(&self) {
+            self.inner.listen().await;
+        }
+
+        fn side_file_bytes(&self) -> Option<u64> {
+            self.inner.side_file_bytes()
+        }
+
+        fn clock(&self) -> &Clock {
+            self.inner.clock()
+        }
+
+        fn backend(&self) -> &'static str {
+            self.inner.backend()
+        }
+
+        async fn close(&self) {
+            self.inner.close().await;
+        }
+
+        #[cfg(feature = "bench")]
+        fn meter(&self) -> &dyn crate::bench::Meter {
+            self.inner.meter()
+        }
+    }
+}
