@@ -11,13 +11,13 @@ use clap::{Parser, Subcommand, ValueEnum};
 use longshore::JobId;
 
 use lists::QUERY;
-pub(crate) use lists::{CheckDeployArgs, CountArgs, ExportArgs, ExportFormat, ListArgs, WatchArgs};
+pub(crate) use lists::{CheckDeployArgs, CountArgs, ExportArgs, ListArgs, WatchArgs};
 
 use crate::settings::LogFormat;
-use crate::span::Span;
+use longshore_server::wire::Span;
 
 pub(crate) use edit::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
-pub(crate) use enqueue::{EnqueueArgs, OnConflictArg, Timeout};
+pub(crate) use enqueue::EnqueueArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -106,6 +106,9 @@ pub(crate) struct DevArgs {
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub worker: WorkerArgs,
+    /// Serve the HTTP API here too, such as 127.0.0.1:7878 [default: no API]
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<String>,
     /// Fail if the schema is not up to date, instead of bringing it there
     #[arg(long)]
     pub no_migrate: bool,
@@ -286,7 +289,7 @@ pub(crate) enum KeepArg {
 }
 
 impl std::str::FromStr for KeepArg {
-    type Err = crate::span::InvalidSpan;
+    type Err = longshore_server::wire::InvalidSpan;
 
     fn from_str(text: &str) -> Result<KeepArg, Self::Err> {
         if text == "forever" { Ok(KeepArg::Forever) } else { text.parse().map(KeepArg::For) }

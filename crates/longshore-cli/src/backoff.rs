@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use longshore::Backoff;
 
-use crate::span::Span;
+use longshore_server::wire::Span;
 
 /// A policy on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

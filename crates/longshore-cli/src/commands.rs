@@ -6,6 +6,7 @@ pub(crate) mod demo;
 mod dev;
 mod doctor;
 mod enqueue;
+mod http;
 mod jobs;
 mod migrate;
 mod nodes;

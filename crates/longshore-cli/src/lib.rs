@@ -18,23 +18,21 @@ mod app; // what an application brings
 mod args;
 mod backoff; // the words on the command line
 mod exit; // exit codes, and the sentence before one
-mod span; // `30s`, `5m`
 mod settings; // flags > environment > file > defaults
 mod logs; // words on stderr
 mod connect; // opens the database, at once or with patience
 mod signals; // Ctrl-C and its like
 mod print; // tables, times, texts that cannot harm a terminal
-mod view; // jobs and nodes as JSON
 mod commands; // one file each
 
 #[cfg(doctest)]
 mod pages; // what users read: its Rust compiles
 
 pub use app::{App, BoxError, Demo};
+pub use longshore_server::wire::Span;
 pub use settings::{
-    KindsSettings, LimitsSettings, LogFormat, LogSettings, Settings, WorkerSettings,
+    HttpSettings, KindsSettings, LimitsSettings, LogFormat, LogSettings, Settings, WorkerSettings,
 };
-pub use span::Span;
 
 use std::process::ExitCode;
 

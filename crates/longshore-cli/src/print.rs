@@ -35,14 +35,6 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     data(&text)
 }
 
-/// A value as JSON on one line. Line breaks of stored JSON stand between its parts, where a blank says
-/// the same.
-pub(crate) fn json_line(value: &impl Serialize) -> Result<String, Failure> {
-    let text = serde_json::to_string(value)
-        .map_err(|error| Failure::failed(format!("could not print: {error}")))?;
-    Ok(text.replace(['\n', '\r'], " "))
-}
-
 /// Prints rows below a header. Cells may come from anybody.
 pub(crate) fn table<const N: usize>(
     header: [&str; N],

@@ -1,5 +1,6 @@
 //! How the program behaves, in layers: flags > environment > file > defaults.
 
+mod http;
 mod keys;
 mod layers;
 mod queues;
@@ -12,8 +13,9 @@ use clap::ValueEnum;
 use longshore::{Limits, WorkerConfig};
 use serde::{Deserialize, Serialize};
 
-use crate::span::Span;
+use longshore_server::wire::Span;
 
+pub use http::HttpSettings;
 pub(crate) use layers::load;
 pub use queues::Queues;
 pub use store::StoreSettings;
@@ -29,6 +31,8 @@ pub struct Settings {
     pub queues: Queues,
     /// How a worker behaves.
     pub worker: WorkerSettings,
+    /// Whether and how the API is served.
+    pub http: HttpSettings,
     /// What built-in kinds may do.
     pub kinds: KindsSettings,
     /// What a job may be at most.
@@ -106,6 +110,7 @@ impl Default for Settings {
                 poll: Span(worker.poll_every),
                 upkeep: worker.upkeep,
             },
+            http: HttpSettings::default(),
             kinds: KindsSettings { files_root: ".".into() },
             limits: LimitsSettings { payload_bytes: Limits::default().payload_bytes },
             log: LogSettings { format: LogFormat::Auto, level: String::new() },

@@ -258,6 +258,13 @@ impl Client {
         self.call(|store| async move { store.schema_version().await }).await
     }
 
+    /// Whether the database answers and has the schema that this program needs ([`StoreError::Schema`] else).
+    pub async fn ready(&self) -> Result<()> {
+        let found = self.schema_version().await?;
+        let needed = store::needed(self.inner.store.backend());
+        if found == needed { Ok(()) } else { Err(StoreError::Schema { found, needed }) }
+    }
+
     /// Waits until the job ended (succeeded, cancelled or dead) or `limit` is over, and answers it
     /// as it is then. Without a limit it waits for ever. Looks every 5 ms at first, every 250 ms later;
     /// the first look that fails ends it.

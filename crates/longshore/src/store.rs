@@ -378,6 +378,11 @@ pub fn migrations(url: &str) -> Result<&'static [Migration]> {
     }
 }
 
+/// The schema's version that this program needs on `backend`.
+pub(crate) fn needed(backend: &str) -> u32 {
+    migrations(&format!("{backend}:")).map_or(0, |steps| steps.len() as u32)
+}
+
 /// Opens the store that `url` names: `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. Creates a
 /// missing SQLite file; migrates nothing.
 pub async fn open(url: &str, options: StoreOptions) -> Result<Arc<dyn Store>> {

@@ -2,7 +2,7 @@
 
 use longshore::{JobId, Timestamp};
 
-use crate::span::Span;
+use longshore_server::wire::Span;
 
 /// A time, one way or the other.
 #[derive(Debug, clap::Args)]

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use longshore::{JobId, OnConflict, Timestamp};
 
 use crate::backoff::BackoffArg;
-use crate::span::Span;
+use longshore_server::wire::{Span, Timeout};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct EnqueueArgs {
@@ -83,24 +83,8 @@ pub(crate) struct EnqueueArgs {
     pub timeout_wait: Option<Span>,
 }
 
-/// A span, or no limit.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Timeout {
-    After(Span),
-    Never,
-}
-
-impl std::str::FromStr for Timeout {
-    type Err = crate::span::InvalidSpan;
-
-    fn from_str(text: &str) -> Result<Timeout, Self::Err> {
-        if text == "none" { Ok(Timeout::Never) } else { text.parse().map(Timeout::After) }
-    }
-}
-
 /// The rules by their words.
-#[derive(Clone, Copy, Debug, ValueEnum, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum OnConflictArg {
     Keep,
     Replace,

@@ -7,7 +7,7 @@ use longshore::store::{Cursor, Position};
 use longshore::{Filter, State};
 
 use crate::exit::Failure;
-use crate::span::Span;
+use longshore_server::wire::{ExportFormat, Span};
 
 /// What stands below the help of each of them.
 pub(super) const QUERY: &str = "\
@@ -114,7 +114,7 @@ pub(crate) struct ExportArgs {
     pub which: QueryArgs,
     /// How
     #[arg(long, value_name = "FORMAT")]
-    pub format: ExportFormat,
+    pub format: ExportFormatArg,
     /// Where to; a file that is there is not touched [default: stdout]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -125,11 +125,20 @@ pub(crate) struct ExportArgs {
 
 /// How jobs are written out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportFormat {
+pub(crate) enum ExportFormatArg {
     /// A header and a row for each job; cells hold the stored text as it is
     Csv,
     /// A JSON object on each line; numbers keep every digit
     Jsonl,
+}
+
+impl From<ExportFormatArg> for ExportFormat {
+    fn from(format: ExportFormatArg) -> ExportFormat {
+        match format {
+            ExportFormatArg::Csv => ExportFormat::Csv,
+            ExportFormatArg::Jsonl => ExportFormat::Jsonl,
+        }
+    }
 }
 
 /// The states by their words.

@@ -41,7 +41,7 @@ pub(super) async fn run(context: Context, args: DevArgs) -> Result<Exit, Failure
         }
         Some(_) => {
             tell_how_to_go_on(&context);
-            serve_until_stopped(working, &mut signals).await;
+            serve_until_stopped(working, None, &mut signals).await;
             client.close().await;
             Ok(Exit::Ok)
         }

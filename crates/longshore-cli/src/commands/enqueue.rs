@@ -4,21 +4,17 @@ mod lines;
 pub(super) mod payload;
 mod wait;
 
-use longshore::job::{Invalid, Problem};
+use longshore::NewJob;
 use longshore::store::Enqueued;
-use longshore::{NewJob, Unique};
+use longshore_server::wire::{
+    EnqueuedView, MAX_ATTEMPTS, PRIORITIES, Timeout, UniqueParts, VERSIONS, within,
+};
 
 use super::Context;
-use crate::args::{EnqueueArgs, OnConflictArg, Timeout};
+use crate::args::EnqueueArgs;
 use crate::connect::open_now;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
-use crate::span::Span;
-
-/// As in the library, whose numbers are narrower than what people may type.
-pub(super) const PRIORITIES: (i64, i64) = (0, 9);
-const MAX_ATTEMPTS: (i64, i64) = (1, 1_000_000_000);
-pub(super) const VERSIONS: (i64, i64) = (1, i32::MAX as i64);
 
 pub(super) async fn run(context: Context, args: EnqueueArgs) -> Result<Exit, Failure> {
     let limit = context.settings.limits.payload_bytes;
@@ -49,8 +45,7 @@ pub(super) async fn run(context: Context, args: EnqueueArgs) -> Result<Exit, Fai
         return wait::follow(&context, &client, added.id, limit).await;
     }
     if context.json {
-        let Enqueued { id, duplicate, replaced } = added;
-        json(&serde_json::json!({ "id": id, "duplicate": duplicate, "replaced": replaced }))?;
+        json(&EnqueuedView::from(added))?;
     }
     Ok(Exit::Ok)
 }
@@ -84,8 +79,7 @@ fn new_job(args: &EnqueueArgs, kind: String) -> Result<NewJob, Failure> {
     if let Some(id) = args.id {
         job = job.with_id(id);
     }
-    let hold = (args.unique_within, args.unique_for_good);
-    if let Some(unique) = unique(args.unique_key.as_deref(), hold, args.on_conflict) {
+    if let Some(unique) = unique(args).unique() {
         job = job.unique(unique);
     }
     if let Some(version) = args.payload_version {
@@ -95,32 +89,12 @@ fn new_job(args: &EnqueueArgs, kind: String) -> Result<NewJob, Failure> {
     Ok(args.tags.iter().fold(job, |job, tag| job.tag(tag)))
 }
 
-/// Unique by the key, or, if only a hold is given, by the payload.
-fn unique(
-    key: Option<&str>,
-    (within, for_good): (Option<Span>, bool),
-    on_conflict: OnConflictArg,
-) -> Option<Unique> {
-    let unique = match key {
-        Some(key) => Unique::key(key),
-        None if within.is_some() || for_good => Unique::payload(),
-        None => return None,
-    };
-    let unique = match within {
-        Some(span) => unique.within(span.0),
-        None if for_good => unique.for_good(),
-        None => unique,
-    };
-    Some(unique.on_conflict(on_conflict.into()))
-}
-
-pub(super) fn within<T: TryFrom<i128>>(
-    field: &'static str,
-    value: i128,
-    (min, max): (i64, i64),
-) -> Result<T, Failure> {
-    let fits = (i128::from(min)..=i128::from(max)).contains(&value);
-    T::try_from(value).ok().filter(|_| fits).ok_or_else(|| {
-        Invalid { field, problem: Problem::OutOfRange { value, min, max }, index: None }.into()
-    })
+/// What the options say of a unique key.
+fn unique(args: &EnqueueArgs) -> UniqueParts {
+    UniqueParts {
+        key: args.unique_key.clone(),
+        within: args.unique_within,
+        for_good: args.unique_for_good,
+        on_conflict: args.on_conflict.into(),
+    }
 }

@@ -15,7 +15,7 @@ use crate::args::JobsCommand;
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
-use crate::view::JobView;
+use longshore_server::wire::JobView;
 
 pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, Failure> {
     match command {

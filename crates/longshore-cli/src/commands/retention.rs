@@ -8,7 +8,7 @@ use crate::args::{EndArg, KeepArg, RetentionCommand, ScopeArgs};
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json, table};
-use crate::span::Span;
+use longshore_server::wire::Span;
 
 /// A rule as JSON: null is any, and for `keep_ms` for ever.
 #[derive(Serialize)]

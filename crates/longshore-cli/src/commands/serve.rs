@@ -2,6 +2,7 @@
 
 use longshore::{Client, Worker, Working};
 
+use super::http::{self, Http};
 use super::{Context, migrate};
 use crate::args::ServeArgs;
 use crate::connect::{open, patiently};
@@ -32,7 +33,11 @@ pub(super) async fn run(context: Context, args: ServeArgs) -> Result<Exit, Failu
     };
     let worker =
         context.settings.queues.0.iter().fold(worker(&context, client.clone())?, add_queue);
-    serve_until_stopped(worker.start()?, &mut signals).await;
+    let http = http::start(&context, &client).await?;
+    serve_until_stopped(worker.start()?, http.as_ref(), &mut signals).await;
+    if let Some(http) = http {
+        http.stop().await;
+    }
     client.close().await;
     Ok(Exit::Ok)
 }
@@ -54,7 +59,11 @@ pub(super) fn listen() -> Result<Signals, Failure> {
 
 /// Serves until a signal comes and what runs has ended. A second signal gives running jobs back at
 /// once; a third leaves them to be rescued.
-pub(super) async fn serve_until_stopped(mut working: Working, signals: &mut Signals) {
+pub(super) async fn serve_until_stopped(
+    mut working: Working,
+    http: Option<&Http>,
+    signals: &mut Signals,
+) {
     let signal = tokio::select! {
         signal = signals.next() => signal,
         // Only when it cannot go on; it has said why.
@@ -62,6 +71,9 @@ pub(super) async fn serve_until_stopped(mut working: Working, signals: &mut Sign
     };
     let before = working.health();
     tracing::info!(running = before.running, "{signal}: stopping; a second signal forces it");
+    if let Some(http) = http {
+        http.drain();
+    }
     working.ask_stop();
     let mut forced = 0;
     loop {

@@ -74,7 +74,10 @@ fn flags(args: &Args) -> Layer {
     layer.set_if("log.level", args.common.log_level.clone());
     match &args.command {
         Command::Dev(dev) => worker_flags(&mut layer, &dev.worker),
-        Command::Serve(serve) => worker_flags(&mut layer, &serve.worker),
+        Command::Serve(serve) => {
+            worker_flags(&mut layer, &serve.worker);
+            layer.set_if("http.listen", serve.listen.clone());
+        }
         _ => {}
     }
     layer

@@ -5,7 +5,7 @@ use longshore::store::{Durability, Pooler};
 use serde::{Deserialize, Serialize};
 
 use super::layers;
-use crate::span::Span;
+use longshore_server::wire::Span;
 
 /// How the database is used.
 #[derive(Clone, Debug, Serialize, Deserialize)]

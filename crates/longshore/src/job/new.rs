@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::invalid::{Invalid, Problem};
 use super::redact::redact;
 use super::unique::Unique;
-use super::{Backoff, JobId, json, name};
+use super::{Backoff, JobId, JobRow, json, name};
 use crate::time::Timestamp;
 
 /// The queue of a job that names none.
@@ -250,6 +250,25 @@ impl NewJob {
         self.id = id;
         self.id_is_callers = true;
         self
+    }
+
+    /// A job like one that there is, due at once: its kind, payload and settings, with a fresh id and without
+    /// its unique key. The row is to be whole ([`crate::Client::reveal`]).
+    pub fn like(job: &JobRow) -> NewJob {
+        NewJob {
+            payload: job.payload.clone(),
+            payload_version: job.payload_version,
+            redacted: job.redacted.clone(),
+            queue: job.queue.clone(),
+            priority: job.priority,
+            max_attempts: job.max_attempts,
+            backoff: Some(job.backoff.clone()),
+            timeout: job.timeout,
+            retain: job.retain,
+            tags: job.tags.clone(),
+            meta: job.meta.clone(),
+            ..NewJob::new(&job.kind)
+        }
     }
 
     /// The id it will have.

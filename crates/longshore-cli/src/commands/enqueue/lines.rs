@@ -6,16 +6,14 @@ use std::io::{BufRead, BufReader, IsTerminal, Read};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use longshore::store::Enqueued;
-use longshore::{Backoff, Client, JobId, NewJob, StoreError, Timestamp};
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use longshore::{Client, NewJob, OnConflict, StoreError};
+use longshore_server::wire::{JobBody, UniqueParts};
 
-use super::{Context, MAX_ATTEMPTS, PRIORITIES, VERSIONS, new_job, unique, within};
-use crate::args::{EnqueueArgs, OnConflictArg, Timeout};
+use super::{Context, new_job, unique};
+use crate::args::EnqueueArgs;
 use crate::connect::{open_now, patiently};
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
-use crate::span::Span;
 
 /// Lines of one call, all or nothing.
 const MAX_LINES: usize = 5_000;
@@ -23,35 +21,6 @@ const MAX_LINES: usize = 5_000;
 const MAX_BYTES: usize = 8 << 20;
 /// What a line may have beside its payload.
 const MORE_BYTES: usize = 256 << 10;
-
-/// One line. What it does not say the options do.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line<'a> {
-    kind: Option<String>,
-    #[serde(borrow)]
-    payload: Option<&'a RawValue>,
-    payload_version: Option<i128>,
-    #[serde(default)]
-    redacted: Vec<String>,
-    queue: Option<String>,
-    priority: Option<i128>,
-    run_at: Option<Timestamp>,
-    max_attempts: Option<i128>,
-    timeout: Option<String>,
-    retain: Option<Span>,
-    backoff: Option<Backoff>,
-    #[serde(default)]
-    tags: Vec<String>,
-    #[serde(borrow)]
-    meta: Option<&'a RawValue>,
-    id: Option<JobId>,
-    unique_key: Option<String>,
-    unique_within: Option<Span>,
-    #[serde(default)]
-    unique_for_good: bool,
-    on_conflict: Option<OnConflictArg>,
-}
 
 /// What was done so far.
 #[derive(Default)]
@@ -170,57 +139,24 @@ fn at(number: u64, failure: Failure) -> Failure {
     Failure::new(failure.exit, format!("line {number}: {}", failure.words))
 }
 
+/// The job of a line. What it does not say the options do.
 fn job(args: &EnqueueArgs, text: &str) -> Result<NewJob, Failure> {
-    let line: Line = serde_json::from_str(text).map_err(Failure::usage)?;
-    let kind = line.kind.or_else(|| args.kind.clone());
+    let mut line: JobBody = serde_json::from_str(text).map_err(Failure::usage)?;
+    let kind = line.kind.take().or_else(|| args.kind.clone());
     let kind = kind.ok_or_else(|| Failure::usage("it names no kind, nor does the command"))?;
-    let mut job = new_job(args, kind)?;
-    if let Some(payload) = line.payload {
-        job = job.payload(payload.get());
-    }
-    if let Some(queue) = line.queue {
-        job = job.queue(queue);
-    }
-    if let Some(priority) = line.priority {
-        job = job.priority(within("priority", priority, PRIORITIES)?);
-    }
-    if let Some(at) = line.run_at {
-        job = job.run_at(at);
-    }
-    if let Some(attempts) = line.max_attempts {
-        job = job.max_attempts(within("max_attempts", attempts, MAX_ATTEMPTS)?);
-    }
-    if let Some(timeout) = line.timeout {
-        job = match timeout.parse().map_err(Failure::usage)? {
-            Timeout::After(span) => job.timeout(span.0),
-            Timeout::Never => job.no_timeout(),
-        };
-    }
-    if let Some(span) = line.retain {
-        job = job.retain(span.0);
-    }
-    if let Some(backoff) = line.backoff {
-        job = job.backoff(backoff);
-    }
-    if let Some(meta) = line.meta {
-        job = job.meta(meta.get());
-    }
-    if let Some(id) = line.id {
-        job = job.with_id(id);
-    }
-    let key = line.unique_key.as_deref().or(args.unique_key.as_deref());
-    let hold = match (line.unique_within, line.unique_for_good) {
-        (None, false) => (args.unique_within, args.unique_for_good),
-        said => said,
+    let options = unique(args);
+    let holds = line.unique_within.is_some() || line.unique_for_good;
+    let unique = UniqueParts {
+        key: line.unique_key.take().or(options.key),
+        within: if holds { line.unique_within } else { options.within },
+        for_good: if holds { line.unique_for_good } else { options.for_good },
+        on_conflict: line.on_conflict.map_or(options.on_conflict, OnConflict::from),
     };
-    if let Some(unique) = unique(key, hold, line.on_conflict.unwrap_or(args.on_conflict)) {
-        job = job.unique(unique);
-    }
-    if let Some(version) = line.payload_version {
-        job = job.payload_version(within("payload_version", version, VERSIONS)?);
-    }
-    job = line.redacted.into_iter().fold(job, NewJob::redact);
-    Ok(line.tags.into_iter().fold(job, NewJob::tag))
+    let job = line.onto(new_job(args, kind)?)?;
+    Ok(match unique.unique() {
+        Some(unique) => job.unique(unique),
+        None => job,
+    })
 }
 
 /// The input, line by line.

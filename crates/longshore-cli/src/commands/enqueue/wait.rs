@@ -8,7 +8,7 @@ use super::Context;
 use crate::connect::patiently;
 use crate::exit::{Exit, Failure};
 use crate::print::{json, roughly, stored, visible};
-use crate::view::JobView;
+use longshore_server::wire::JobView;
 
 /// A job that waits longer than this may have nobody to run it.
 const WONDER_AFTER: Duration = Duration::from_secs(2);

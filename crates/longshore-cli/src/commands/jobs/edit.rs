@@ -9,10 +9,11 @@ use serde_json::json;
 use super::Context;
 use super::matching::{self, Action};
 use crate::args::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
-use crate::commands::enqueue::{PRIORITIES, VERSIONS, payload, within};
+use crate::commands::enqueue::payload;
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
+use longshore_server::wire::{PRIORITIES, VERSIONS, within};
 
 pub(super) async fn run_now(context: &Context, ids: &[JobId]) -> Result<Exit, Failure> {
     each(context, ids, "is queued", async |client, id| {

@@ -8,7 +8,7 @@ use crate::args::{CountArgs, ListArgs};
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, distance, grouped, json, table};
-use crate::view::{JobView, PageView};
+use longshore_server::wire::{JobView, PageView};
 
 /// How many pages of the library one list asks for when they come back short: some 100,000 rows, in
 /// about a second.

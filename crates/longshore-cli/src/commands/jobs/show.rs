@@ -4,7 +4,7 @@ use longshore::{JobRow, Timestamp};
 
 use crate::exit::Failure;
 use crate::print::{facts, when};
-use crate::span::Span;
+use longshore_server::wire::Span;
 
 /// Prints a job with its payload, output and errors.
 pub(super) fn job(job: &JobRow) -> Result<(), Failure> {

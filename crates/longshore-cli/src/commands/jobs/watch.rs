@@ -11,9 +11,9 @@ use super::list;
 use crate::args::WatchArgs;
 use crate::connect::{open_existing, patiently};
 use crate::exit::{Exit, Failure};
-use crate::print::{data, json_line, moment, visible};
+use crate::print::{data, moment, visible};
 use crate::signals::Signals;
-use crate::view::JobView;
+use longshore_server::wire::{JobView, json_line};
 
 /// Changes whenever something worth a line happened.
 type Stage = (State, u32);
@@ -48,7 +48,7 @@ async fn follow(
         if last != Some(stage(&job)) {
             last = Some(stage(&job));
             if context.json {
-                data(&json_line(&JobView::new(&job))?)?;
+                data(&json_line(&JobView::new(&job)))?;
             } else {
                 tell(&job)?;
             }
@@ -98,7 +98,7 @@ async fn look_on(
             // The oldest first, as they came about.
             for job in page.jobs.iter().rev() {
                 if known.get(&job.id) != Some(&stage(job)) {
-                    data(&json_line(&JobView::new(job))?)?;
+                    data(&json_line(&JobView::new(job)))?;
                 }
             }
             known = page.jobs.iter().map(|job| (job.id, stage(job))).collect();

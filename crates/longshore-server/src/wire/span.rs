@@ -74,6 +74,29 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
+/// A span, or no limit: `none`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timeout {
+    /// So long.
+    After(Span),
+    /// For ever.
+    Never,
+}
+
+impl FromStr for Timeout {
+    type Err = InvalidSpan;
+
+    fn from_str(text: &str) -> Result<Timeout, InvalidSpan> {
+        if text == "none" { Ok(Timeout::Never) } else { text.parse().map(Timeout::After) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Timeout {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Timeout, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

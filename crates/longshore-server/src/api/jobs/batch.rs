@@ -1,0 +1,73 @@
+//! Many new jobs in one request.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use futures_util::future::join_all;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::create::new_job;
+use crate::problem::{Problem, Result};
+use crate::request::{Body, read};
+use crate::server::App;
+use crate::wire::{BatchAnswer, BatchResult, EnqueuedView, JobBody};
+
+/// The most jobs of one batch.
+const MAX_JOBS: usize = 1_000;
+
+/// Many new jobs.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BatchBody<'a> {
+    /// The jobs.
+    #[serde(borrow)]
+    #[schema(value_type = Vec<JobBody>, min_items = 1, max_items = 1000)]
+    jobs: Vec<&'a RawValue>,
+    /// Whether good jobs are added although others are refused. Default no: all or none.
+    #[serde(default)]
+    partial: bool,
+}
+
+/// Adds up to 1,000 jobs: all or none, or with `partial` all that are good.
+#[utoipa::path(post, path = "/jobs/batch", tag = "jobs", operation_id = "jobs.enqueue_many",
+    request_body = BatchBody,
+    responses(
+        (status = 201, description = "What became of each, in order.", body = BatchAnswer),
+        (status = 200, description = "With `partial`: nothing was added.", body = BatchAnswer),
+    ))]
+pub(crate) async fn enqueue(
+    State(app): State<App>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<BatchAnswer>)> {
+    let body: BatchBody = body.read()?;
+    if body.jobs.is_empty() || body.jobs.len() > MAX_JOBS {
+        let detail = format!("jobs has {} entries; it may have 1 to {MAX_JOBS}", body.jobs.len());
+        return Err(Problem::value("/jobs", detail));
+    }
+    let jobs = body.jobs.iter().enumerate().map(|(index, text)| {
+        read::<JobBody>(text.get())
+            .and_then(|job| new_job(job, &headers))
+            .map_err(|problem| if body.partial { problem } else { problem.of_job(index) })
+    });
+    let answer = if body.partial {
+        let results = jobs.map(async |job| match job {
+            Ok(job) => app.client.enqueue(job).await.map_err(Problem::from),
+            Err(problem) => Err(problem),
+        });
+        let results = join_all(results).await.into_iter().map(|result| match result {
+            Ok(enqueued) => BatchResult::Enqueued(enqueued.into()),
+            Err(problem) => BatchResult::Refused { problem },
+        });
+        BatchAnswer::new(results.collect())
+    } else {
+        let jobs = jobs.collect::<Result<Vec<_>>>()?;
+        let enqueued = app.client.enqueue_many(jobs).await?;
+        let results = enqueued.into_iter().map(EnqueuedView::from).map(BatchResult::Enqueued);
+        BatchAnswer::new(results.collect())
+    };
+    let status = if answer.added > 0 { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(answer)))
+}

@@ -1,0 +1,141 @@
+//! New jobs, one at a time.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use longshore::store::Enqueued;
+use longshore::{Edit, NewJob};
+
+use super::answers;
+use crate::api::BASE;
+use crate::meta;
+use crate::problem::{Problem, Result};
+use crate::request::{Body, ThisJob};
+use crate::server::App;
+use crate::wire::{EnqueuedView, JobBody, JobView, RerunBody, VERSIONS, within};
+
+/// Adds a job.
+///
+/// A job whose unique key another one holds, or whose `id` is there already, is answered with `duplicate`. With
+/// `Prefer: wait=SECONDS` the answer is the job itself, once it ended or the time is over.
+#[utoipa::path(post, path = "/jobs", tag = "jobs", operation_id = "jobs.enqueue",
+    request_body = JobBody,
+    params(
+        ("Prefer" = Option<String>, Header, description = "`wait=30`: answer when the job ended, or after so many seconds."),
+        ("traceparent" = Option<String>, Header, description = "W3C trace context; kept with the job."),
+    ),
+    responses(
+        (status = 201, description = "It was added.", body = EnqueuedView,
+            headers(("Location" = String, description = "The job's address."))),
+        (status = 200, description = "It was there already.", body = EnqueuedView),
+    ))]
+pub(crate) async fn enqueue(
+    State(app): State<App>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response> {
+    let job = new_job(body.read()?, &headers)?;
+    let enqueued = app.client.enqueue(job).await?;
+    answer(&app, enqueued, &headers).await
+}
+
+/// Runs a job anew: a new one like it, whose notes name the old one as `rerun_of`.
+///
+/// Works in every state; the old job stays as it is. The new one has no unique key and is due at once.
+#[utoipa::path(post, path = "/jobs/{id}/rerun", tag = "jobs", operation_id = "jobs.rerun",
+    params(("id" = String, Path, format = Uuid, description = "The old job.")),
+    request_body(content = Option<RerunBody>),
+    responses(
+        (status = 201, description = "The new job.", body = EnqueuedView,
+            headers(("Location" = String, description = "The new job's address."))),
+        (status = 404, description = "There is no such job.", body = Problem),
+    ))]
+pub(crate) async fn rerun(
+    State(app): State<App>,
+    ThisJob(id): ThisJob,
+    headers: HeaderMap,
+    body: Option<Body>,
+) -> Result<Response> {
+    let body: RerunBody = body.as_ref().map(Body::read).transpose()?.unwrap_or_default();
+    let old = app.client.reveal(id).await?;
+    let mut job =
+        NewJob::like(&old).meta(meta::with(old.meta.as_deref(), "rerun_of", &id.to_string()));
+    if let Some(payload) = body.payload {
+        job = job.payload(payload.get());
+    }
+    if let Some(version) = body.payload_version {
+        job = job.payload_version(within("payload_version", version, VERSIONS)?);
+    }
+    if let Some(queue) = body.queue {
+        job = job.queue(queue);
+    }
+    let enqueued = app.client.enqueue(job).await?;
+    answer(&app, enqueued, &headers).await
+}
+
+const TWICE: &str = "run_in and run_at say it twice; one of them is enough";
+
+/// The job that a body describes, with the trace that the request belongs to.
+pub(super) fn new_job(body: JobBody<'_>, headers: &HeaderMap) -> Result<NewJob> {
+    if body.kind.is_none() {
+        return Err(Problem::value("/kind", "kind is missing; it picks the handler"));
+    }
+    if body.run_at.is_some() && body.run_in.is_some() {
+        return Err(Problem::value("/run_in", TWICE));
+    }
+    let notes = body.meta.map(|notes| notes.get().to_owned());
+    let mut job = body.into_job()?;
+    if let Some(parent) = trace(headers).filter(|_| !meta::has(notes.as_deref(), "traceparent")) {
+        let mut notes = meta::with(notes.as_deref(), "traceparent", parent);
+        if let Some(state) = text(headers, &TRACESTATE) {
+            notes = meta::with(Some(&notes), "tracestate", state);
+        }
+        job = job.meta(notes);
+    }
+    Ok(job)
+}
+
+static TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+static TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// The trace that the request belongs to, if it is one: `00-` and 32, 16 and 2 hexadecimal digits.
+fn trace(headers: &HeaderMap) -> Option<&str> {
+    let text = text(headers, &TRACEPARENT)?;
+    let parts: Vec<&str> = text.split('-').collect();
+    let hex = |part: &str, length: usize| {
+        part.len() == length && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let [version, id, span, flags] = parts.as_slice() else { return None };
+    let known = hex(version, 2) && hex(id, 32) && hex(span, 16) && hex(flags, 2);
+    known.then_some(text)
+}
+
+async fn answer(app: &App, enqueued: Enqueued, headers: &HeaderMap) -> Result<Response> {
+    let place = format!("{BASE}/jobs/{}", enqueued.id);
+    let place = HeaderValue::try_from(place).expect("an id is ASCII");
+    let status = if enqueued.duplicate { StatusCode::OK } else { StatusCode::CREATED };
+    let head = [(header::LOCATION, place)];
+    let Some(span) = answers::preferred_wait(app, headers)? else {
+        return Ok((status, head, Json(EnqueuedView::from(enqueued))).into_response());
+    };
+    let job = app.client.wait(enqueued.id, Some(span)).await?;
+    let applied = HeaderValue::try_from(format!("wait={}", span.as_secs())).expect("a number");
+    let applied = [(HeaderName::from_static("preference-applied"), applied)];
+    Ok((status, head, applied, Json(JobView::new(&job))).into_response())
+}
+
+/// A change that says nothing is a mistake, and so is another time said twice.
+pub(super) fn checked(edit: Edit, twice: bool) -> Result<Edit> {
+    if twice {
+        return Err(Problem::value("/run_in", TWICE));
+    }
+    if edit == Edit::new() {
+        return Err(Problem::value("", "the body names nothing to change"));
+    }
+    Ok(edit)
+}

@@ -1,0 +1,74 @@
+//! Whether this process lives, and whether requests may be sent to it. Asked without credentials, and telling
+//! nothing that needs them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::get;
+use axum::{Json, Router};
+use longshore::StoreError;
+use serde::Serialize;
+
+use crate::server::App;
+
+/// A database that takes longer does not serve.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Whether requests may still be sent here.
+#[derive(Clone, Debug, Default)]
+pub struct Readiness(Arc<AtomicBool>);
+
+impl Readiness {
+    /// From now on it is not ready: another server is to be asked. It still answers.
+    pub fn drain(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is being stopped.
+    pub fn drains(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What was looked at.
+#[derive(Serialize)]
+struct Report {
+    ready: bool,
+    database: &'static str,
+    schema: &'static str,
+    draining: bool,
+}
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/livez", get(async || "alive\n"))
+        .route("/readyz", get(ready))
+        .route("/startupz", get(started))
+}
+
+async fn ready(State(app): State<App>) -> (StatusCode, Json<Report>) {
+    let (database, schema) = look(&app).await;
+    let draining = app.readiness.drains();
+    let ready = database == "answers" && schema == "current" && !draining;
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(Report { ready, database, schema, draining }))
+}
+
+async fn started(State(app): State<App>) -> (StatusCode, &'static str) {
+    match look(&app).await {
+        ("answers", "current") => (StatusCode::OK, "started\n"),
+        _ => (StatusCode::SERVICE_UNAVAILABLE, "not started\n"),
+    }
+}
+
+async fn look(app: &App) -> (&'static str, &'static str) {
+    match tokio::time::timeout(PATIENCE, app.client.ready()).await {
+        Ok(Ok(())) => ("answers", "current"),
+        Ok(Err(StoreError::Schema { .. } | StoreError::Checksum { .. })) => ("answers", "another"),
+        Ok(Err(_)) => ("fails", "unknown"),
+        Err(_) => ("does not answer", "unknown"),
+    }
+}

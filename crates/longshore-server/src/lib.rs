@@ -1,0 +1,25 @@
+//! Longshore over HTTP: a router that serves the API of one database, alone or mounted in another application.
+//!
+//! A request travels one way: layers -> identity -> right -> handler -> client. Everything that goes wrong
+//! becomes a [`problem::Problem`]. No SQL, no flags and no files are known here.
+
+mod api; // the route table, and a handler each
+mod config; // what may be set
+mod health; // whether this process lives, and whether it serves
+mod identity; // who asks
+mod layers; // what every request goes through
+mod meta; // notes of a job, changed without touching the rest
+mod openapi; // the document, made from the route table
+pub mod problem; // what went wrong
+mod reference; // the page that shows the document to people
+mod request; // what requests bring
+mod rights; // what may be done, and by whom
+mod server; // the router
+pub mod wire; // what goes over the wire
+
+pub use config::{Access, ServerConfig};
+pub use health::Readiness;
+pub use identity::Identity;
+pub use openapi::document;
+pub use rights::{Right, Role};
+pub use server::Server;

@@ -1,0 +1,20 @@
+//! What goes over the wire, in both directions: the same names in the API, in the command line's JSON and in
+//! the lines that it reads.
+
+mod action;
+mod answer;
+mod edit;
+mod export;
+mod job;
+mod new_job;
+mod span;
+
+pub use action::{CancelBody, RerunBody, RescheduleBody, RetryBody};
+pub use answer::{BatchAnswer, BatchResult, CountView, EnqueuedView, NodesView};
+pub use edit::EditBody;
+pub use export::{ExportFormat, json_line};
+pub use job::{AttemptView, CancelView, JobView, PageView, StateWord};
+pub use new_job::{
+    BackoffBody, JobBody, MAX_ATTEMPTS, OnConflictWord, PRIORITIES, UniqueParts, VERSIONS, within,
+};
+pub use span::{InvalidSpan, Span, Timeout};
