@@ -3,6 +3,7 @@
 mod jobs;
 mod nodes;
 
+use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::Operation;
@@ -10,6 +11,7 @@ use utoipa::openapi::security::SecurityRequirement;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
+use crate::config::ServerConfig;
 use crate::identity::require;
 use crate::rights::Right;
 use crate::server::App;
@@ -17,11 +19,11 @@ use crate::server::App;
 /// Below this everything is.
 pub(crate) const BASE: &str = "/api/v1";
 
-pub(crate) fn router() -> OpenApiRouter<App> {
+pub(crate) fn router(config: &ServerConfig) -> OpenApiRouter<App> {
     use jobs::{act, answers, batch, change, create, export, list, show};
     let table = [
         (Right::JobsEnqueue, routes!(create::enqueue)),
-        (Right::JobsEnqueue, routes!(batch::enqueue)),
+        (Right::JobsEnqueue, sized(config.batch_bytes, routes!(batch::enqueue))),
         (Right::JobsEnqueue, routes!(create::rerun)),
         (Right::JobsRead, routes!(list::list)),
         (Right::JobsRead, routes!(list::count)),
@@ -43,6 +45,12 @@ pub(crate) fn router() -> OpenApiRouter<App> {
         .into_iter()
         .fold(OpenApiRouter::new(), |router, (right, route)| router.routes(guarded(right, route)));
     OpenApiRouter::new().nest(BASE, routes.fallback(crate::server::nothing))
+}
+
+/// The route with another limit of its body than the rest.
+fn sized(bytes: usize, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App> {
+    let (schemas, paths, router) = route;
+    (schemas, paths, router.layer(DefaultBodyLimit::max(bytes)))
 }
 
 /// The route behind its right, and the right in the document.

@@ -9,12 +9,13 @@ use utoipa::openapi::{
 };
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::config::ServerConfig;
 use crate::problem::{MEDIA_TYPE, Problem};
 use crate::rights::Right;
 
 /// The document of this version, as the server gives it at `/api/openapi.json`.
 pub fn document() -> OpenApi {
-    finished(crate::api::router().split_for_parts().1)
+    finished(crate::api::router(&ServerConfig::default()).split_for_parts().1)
 }
 
 /// What belongs to the whole, added to what the routes say.

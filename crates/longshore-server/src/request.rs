@@ -31,8 +31,12 @@ impl Body {
     }
 }
 
-/// Reads JSON; an error names the place in it.
+/// Reads a JSON object; an error names the place in it.
 pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
+    // To serde a list is a struct too, its fields by their order.
+    if text.trim_start().starts_with(['[', '"']) {
+        return Err(Problem::value("", "this is to be a JSON object"));
+    }
     let mut json = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let pointer = pointer(error.path());

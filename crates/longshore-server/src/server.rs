@@ -86,7 +86,7 @@ impl Server {
     fn build(self, end: impl FnOnce(Router<App>) -> Router<App>) -> Router {
         let Server { client, config, readiness } = self;
         let app = App(Arc::new(Inner { client, config, readiness }));
-        let (api, document) = api::router().split_for_parts();
+        let (api, document) = api::router(&app.config).split_for_parts();
         let document = openapi::finished(document);
         let router =
             Router::new().merge(api).merge(reference::routes(&document)).merge(health::routes());

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::Span;
-use super::new_job::present;
+use super::new_job::{present, wide};
 
 /// How a cancel is asked for.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
@@ -22,6 +22,7 @@ pub struct CancelBody {
 #[serde(deny_unknown_fields)]
 pub struct RetryBody<'a> {
     /// How many attempts it has left at least. Default 1.
+    #[serde(default, deserialize_with = "wide")]
     #[schema(value_type = u32, required = false, minimum = 1, maximum = 1_000_000)]
     pub attempts: Option<i128>,
     /// With another payload; its bytes are kept exactly.
@@ -29,6 +30,7 @@ pub struct RetryBody<'a> {
     #[schema(value_type = serde_json::Value, required = false)]
     pub payload: Option<&'a RawValue>,
     /// Which version that payload has.
+    #[serde(default, deserialize_with = "wide")]
     #[schema(value_type = u32, required = false, minimum = 1)]
     pub payload_version: Option<i128>,
 }
@@ -54,6 +56,7 @@ pub struct RerunBody<'a> {
     #[schema(value_type = serde_json::Value, required = false)]
     pub payload: Option<&'a RawValue>,
     /// Which version that payload has.
+    #[serde(default, deserialize_with = "wide")]
     #[schema(value_type = u32, required = false, minimum = 1)]
     pub payload_version: Option<i128>,
     /// Another queue.

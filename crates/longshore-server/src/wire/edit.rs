@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::Span;
-use super::new_job::{PRIORITIES, VERSIONS, present, within};
+use super::new_job::{PRIORITIES, VERSIONS, present, wide, within};
 
 /// A change to a waiting job. What is not named stays.
 #[derive(Clone, Default, Deserialize, ToSchema)]
@@ -20,6 +20,7 @@ pub struct EditBody<'a> {
     #[schema(value_type = String, required = false, example = "5m")]
     pub run_in: Option<Span>,
     /// 0 runs first, 9 last.
+    #[serde(default, deserialize_with = "wide")]
     #[schema(value_type = u8, required = false, minimum = 0, maximum = 9)]
     pub priority: Option<i128>,
     /// Another queue.
@@ -30,6 +31,7 @@ pub struct EditBody<'a> {
     #[schema(value_type = serde_json::Value, required = false)]
     pub payload: Option<&'a RawValue>,
     /// Which version that payload has.
+    #[serde(default, deserialize_with = "wide")]
     #[schema(value_type = u32, required = false, minimum = 1)]
     pub payload_version: Option<i128>,
     /// These tags in place of all it has.

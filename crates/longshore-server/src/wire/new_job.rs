@@ -1,7 +1,10 @@
 //! A new job as JSON: the body of an enqueue, and a line of the command's input.
 
+use std::fmt;
+
 use longshore::job::{Invalid, Problem};
 use longshore::{Backoff, JobId, NewJob, OnConflict, Timestamp, Unique};
+use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -27,6 +30,7 @@ pub struct JobBody<'a> {
     #[schema(value_type = serde_json::Value, required = false)]
     pub payload: Option<&'a RawValue>,
     /// Which version of its payloads this one is. Default 1.
+    #[serde(default, deserialize_with = "wide")]
     #[schema(value_type = u32, required = false, minimum = 1)]
     pub payload_version: Option<i128>,
     /// Top-level fields of the payload that nobody is shown; handlers see them.
@@ -37,6 +41,7 @@ pub struct JobBody<'a> {
     #[schema(value_type = String, required = false, min_length = 1, max_length = 255)]
     pub queue: Option<String>,
     /// 0 runs first, 9 last. Default 5.
+    #[serde(default, deserialize_with = "wide")]
     #[schema(value_type = u8, required = false, minimum = 0, maximum = 9)]
     pub priority: Option<i128>,
     /// When it is due. Default at once.
@@ -46,6 +51,7 @@ pub struct JobBody<'a> {
     #[schema(value_type = String, required = false, example = "5m")]
     pub run_in: Option<Span>,
     /// How often it may run in all. Default 10.
+    #[serde(default, deserialize_with = "wide")]
     #[schema(value_type = u32, required = false, minimum = 1, maximum = 1_000_000_000)]
     pub max_attempts: Option<i128>,
     /// How long one attempt may run: a span, or `none`. Default `1h`.
@@ -246,6 +252,47 @@ pub fn within<T: TryFrom<i128>>(
         problem: Problem::OutOfRange { value, min, max },
         index: None,
     })
+}
+
+/// Any whole number, so that one out of range is refused with what the field may be.
+pub(super) fn wide<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i128>, D::Error> {
+    Ok(Option::<Wide>::deserialize(from)?.map(|Wide(number)| number))
+}
+
+struct Wide(i128);
+
+impl<'de> Deserialize<'de> for Wide {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Wide, D::Error> {
+        from.deserialize_any(WholeNumber).map(Wide)
+    }
+}
+
+struct WholeNumber;
+
+impl Visitor<'_> for WholeNumber {
+    type Value = i128;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number")
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<i128, E> {
+        Ok(number.into())
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<i128, E> {
+        Ok(number.into())
+    }
+
+    /// Also what is too large for 64 bits.
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<i128, E> {
+        let whole = number.fract() == 0.0 && number.abs() < 1e30;
+        if whole {
+            Ok(number as i128)
+        } else {
+            Err(E::invalid_type(Unexpected::Float(number), &self))
+        }
+    }
 }
 
 /// Tells a field that is null from one that is absent.

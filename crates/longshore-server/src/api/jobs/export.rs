@@ -23,7 +23,7 @@ pub(crate) struct ExportParams {
     #[serde(default)]
     q: String,
     /// How they are written.
-    #[param(value_type = Option<ExportFormat>)]
+    #[param(inline)]
     format: Option<ExportFormat>,
 }
 

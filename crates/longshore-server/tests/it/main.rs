@@ -1,0 +1,11 @@
+//! The API, called without a socket, on both databases.
+
+mod batch;
+mod browser;
+mod errors;
+mod harness;
+mod life;
+mod lists;
+mod openapi;
+mod payloads;
+mod rights;
