@@ -285,7 +285,7 @@ impl Client {
     async fn run_inline(&self, added: &[Enqueued]) -> Result<()> {
         let inline = self.inner.inline.lock().expect("nothing here panics").clone();
         let Some(inline) = inline else { return Ok(()) };
-        for added in added.iter().filter(|added| !added.duplicate) {
+        for added in added.iter().filter(|added| added.is_added()) {
             inline.run(added.id).await?;
         }
         Ok(())

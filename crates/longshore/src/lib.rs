@@ -35,7 +35,9 @@ pub use longshore_macros::Job;
 pub use longshore_macros::test;
 pub use observe::Health;
 pub use query::Filter;
-pub use store::{Edit, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};
+pub use store::{
+    Edit, EnqueueOutcome, Enqueued, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions,
+};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use worker::{
     Decoders, Failure, Fit, Hook, Run, RunReport, StopReason, Worker, WorkerConfig, Working,

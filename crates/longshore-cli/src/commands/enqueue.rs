@@ -5,8 +5,7 @@ pub(super) mod payload;
 mod wait;
 
 use longshore::job::{Invalid, Problem};
-use longshore::store::Enqueued;
-use longshore::{NewJob, Unique};
+use longshore::{EnqueueOutcome, NewJob, Unique};
 
 use super::Context;
 use crate::args::{EnqueueArgs, OnConflictArg, Timeout};
@@ -31,15 +30,15 @@ pub(super) async fn run(context: Context, args: EnqueueArgs) -> Result<Exit, Fai
     let client = open_now(&context.settings).await?;
     let id = job.id();
     let added = client.enqueue(job).await?;
-    match added {
-        Enqueued { replaced: true, .. } => eprintln!("job {} has this payload now", added.id),
-        Enqueued { duplicate: true, .. } if added.id == id => {
+    match added.outcome {
+        EnqueueOutcome::Added => {}
+        EnqueueOutcome::Replaced => eprintln!("job {} has this payload now", added.id),
+        EnqueueOutcome::Duplicate if added.id == id => {
             eprintln!("this id was enqueued before; nothing was added");
         }
-        Enqueued { duplicate: true, .. } => {
+        EnqueueOutcome::Duplicate => {
             eprintln!("job {} holds the unique key; nothing was added", added.id);
         }
-        _ => {}
     }
     if !context.json {
         data(&added.id.to_string())?;
@@ -49,8 +48,10 @@ pub(super) async fn run(context: Context, args: EnqueueArgs) -> Result<Exit, Fai
         return wait::follow(&context, &client, added.id, limit).await;
     }
     if context.json {
-        let Enqueued { id, duplicate, replaced } = added;
-        json(&serde_json::json!({ "id": id, "duplicate": duplicate, "replaced": replaced }))?;
+        // Scripts ask `.duplicate` whether the job is new, so a replacement is one too.
+        json(&serde_json::json!({
+            "id": added.id, "duplicate": !added.is_added(), "replaced": added.is_replaced()
+        }))?;
     }
     Ok(Exit::Ok)
 }
