@@ -6,6 +6,8 @@ mod export;
 mod funnel;
 mod output;
 mod retention;
+#[cfg(feature = "postgres")]
+mod sql_call;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,6 +24,8 @@ pub use export::Export;
 use funnel::Funnel;
 pub use output::OutputError;
 pub use retention::{PruneOptions, PruneReport};
+#[cfg(feature = "postgres")]
+pub use sql_call::SqlCall;
 
 /// A handle on the jobs of one database. Cheap to clone.
 ///

@@ -23,6 +23,8 @@ pub mod testing; // jobs in tests: a database each, a clock that stands, nothing
 #[cfg(feature = "bench")]
 pub mod bench; // the figure, the floor and the ratio
 
+#[cfg(feature = "postgres")]
+pub use client::SqlCall;
 pub use client::{Acted, Client, Export, OutputError, PruneOptions, PruneReport};
 pub use clock::Clock;
 pub use job::{

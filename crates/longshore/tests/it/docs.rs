@@ -64,7 +64,9 @@ fn the_table_of_moves_is_the_one_of_the_code() {
 #[test]
 fn every_dependency_has_its_line() {
     let decision = file("docs/adr/0009-dependencies.md");
-    for package in ["longshore", "longshore-macros", "longshore-kinds", "longshore-cli"] {
+    for package in
+        ["longshore", "longshore-macros", "longshore-kinds", "longshore-cli", "longshore-doors"]
+    {
         let mut table = String::new();
         for line in file(&format!("crates/{package}/Cargo.toml")).lines() {
             let name = line.split(['.', ' ', '=']).next().unwrap_or_default();

@@ -2,6 +2,7 @@
 //! refuses it refuses in the library's words.
 
 mod rules;
+mod sql_call;
 mod words;
 
 use std::sync::Arc;

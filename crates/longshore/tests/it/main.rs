@@ -11,6 +11,7 @@ mod days;
 #[cfg(feature = "macros")]
 mod derive;
 mod docs;
+mod examples;
 #[cfg(feature = "postgres")]
 mod door;
 mod jobs_view;
