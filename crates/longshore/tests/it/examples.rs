@@ -26,6 +26,31 @@ fn hello_says_hello() {
     assert_eq!(lines_of("hello"), ["hello, Ada"]);
 }
 
+#[test]
+fn a_graceful_stop_loses_nothing() {
+    let wanted = [
+        "stopping",
+        "long: told to stop (Shutdown), kept its place",
+        "stopped",
+        "short: finished while the worker drained",
+        "long: queued, 0 attempts used",
+        "long: went on where it was, attempt 1",
+    ];
+    assert_eq!(lines_of("graceful_stop"), wanted);
+}
+
+#[test]
+fn middleware_stands_around_handlers() {
+    let wanted = [
+        "layer: greet, attempt 1",
+        r#"hello, Ada {"from":"web"}"#,
+        "hook: greet is succeeded: no error",
+        "layer: crawl, attempt 1",
+        "hook: crawl is dead: request timed out",
+    ];
+    assert_eq!(lines_of("middleware"), wanted);
+}
+
 #[cfg(feature = "testing")]
 #[test]
 fn the_test_kits_story_is_told() {
