@@ -146,7 +146,7 @@ const CASES: &[Row] = &[
     ("B9", "woken at once", &[Test("an_enqueue_wakes_who_waits"), Test("an_idle_worker_starts_a_job_at_once")]),
     ("B10", "one clock", &[Test("a_job_is_due_now_or_later_or_at_a_time"), Waits("simulator")]),
     ("B11", "order is told and kept", &[Test("the_smallest_priority_then_the_oldest_then_the_smallest_id")]),
-    ("B12", "an enqueue answers, in a transaction too", &[Test("answers_come_in_the_order_given"), Test("a_callers_transaction_is_seen_when_it_commits"), Test("the_guides_trigger_enqueues_in_its_transaction")]),
+    ("B12", "an enqueue answers, in a transaction too", &[Test("answers_come_in_the_order_given"), Test("a_callers_transaction_is_seen_when_it_commits"), Test("the_guides_trigger_enqueues_in_its_transaction"), Test("a_roll_back_leaves_neither_order_nor_job")]),
     ("B13", "no tick twice", &[Waits("schedules")]),
     ("B14", "something to look at", &[Waits("dashboard")]),
     ("C1", "a panic leaves no immortal", &[Test("a_panic_costs_an_attempt_and_no_slot"), Test("a_hundred_bad_ends_leave_nobody_busy")]),
