@@ -20,7 +20,7 @@ fn file(path: &Path) -> String {
 /// The documents for users, each with its text.
 fn pages() -> Vec<(String, String)> {
     let mut paths = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
-    for folder in ["docs/guide", "docs/reference"] {
+    for folder in ["docs/guide", "docs/reference", "docs/explanation"] {
         let entries = std::fs::read_dir(root().join(folder)).expect("a folder of documents");
         paths.extend(entries.map(|entry| entry.expect("an entry").path()));
     }
