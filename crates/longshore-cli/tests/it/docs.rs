@@ -97,9 +97,13 @@ fn every_setting_has_its_row() {
 
 #[test]
 fn every_page_with_rust_is_compiled() {
-    let compiled = ["crates/longshore-cli/src/pages.rs", "crates/longshore/src/lib.rs"]
-        .map(|path| file(&root().join(path)))
-        .concat();
+    let compiled = [
+        "crates/longshore-cli/src/pages.rs",
+        "crates/longshore/src/lib.rs",
+        "crates/longshore/tests/it/tutorial.rs",
+    ]
+    .map(|path| file(&root().join(path)))
+    .concat();
     for (page, text) in pages().iter().filter(|(_, text)| text.contains("```rust")) {
         let short = page.strip_prefix(&format!("{}/", root().display())).expect("below the root");
         assert!(compiled.contains(&format!("{short}\"")), "nothing compiles {short}");

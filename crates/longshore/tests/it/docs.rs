@@ -8,7 +8,7 @@ use longshore::job::Event;
 use longshore::job::state::next;
 
 /// A file of the tree, by its path from the workspace's root.
-fn file(path: &str) -> String {
+pub(crate) fn file(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace");
     read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
