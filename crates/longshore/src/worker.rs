@@ -244,8 +244,9 @@ impl Worker {
     }
 
     /// Starts serving; handlers run on the current tokio runtime. The database may be away: the
-    /// worker waits for it. Fails only for what cannot work ([`StoreError::Config`], all of it named): settings,
-    /// no queue, no handler, two handlers of one kind, a handler's argument that was not given, no tokio runtime.
+    /// worker waits for it. Fails only for what cannot work, with [`StoreError::Config`]: settings or queues (all
+    /// faults named), no handler, two job types of one kind or arguments that were not given (all named), no tokio
+    /// runtime.
     pub fn start(mut self) -> Result<Working> {
         self.config.check(&self.queues)?;
         self.finish_handlers()?;
