@@ -133,7 +133,7 @@ const CASES: &[Row] = &[
     ("A12", "every fault in the promised form", &[Waits("HTTP")]),
     ("A13", "finished means written", &[Waits("metrics")]),
     ("A14", "names that tell nodes apart", &[Test("nodes_are_listed_live_ones_first")]),
-    ("A15", "docs say what the code does", &[Test("links_in_the_docs_lead_somewhere")]),
+    ("A15", "docs say what the code does", &[Test("links_in_the_docs_lead_somewhere"), Test("the_page_shows_what_is_compiled_here"), Test("the_commands_of_the_pages_work_on_sqlite")]),
     ("A16", "kinds are data", &[Test("an_unknown_kind_is_never_claimed")]),
     ("B1", "a stop lets runs end", &[Test("a_stop_lets_runs_end_and_starts_nothing_new")]),
     ("B2", "a hiccup ends no worker", &[Test("results_outlast_an_outage_and_nothing_runs_twice"), Test("a_file_locked_beyond_the_lease_stops_handlers_in_time")]),

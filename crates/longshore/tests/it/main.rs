@@ -27,6 +27,8 @@ mod sqlite_side_file;
 #[cfg(feature = "testing")]
 mod testing;
 mod tidy;
+#[cfg(all(feature = "macros", feature = "testing"))]
+mod tutorial;
 #[cfg(feature = "postgres")]
 mod walk;
 mod worker;
