@@ -42,7 +42,7 @@ async fn finished(mut request: Request, next: Next) -> Response {
     let problem = response.extensions_mut().remove::<Problem>().or_else(|| foreign(&response));
     if let Some(problem) = problem {
         let headers = std::mem::take(response.headers_mut());
-        response = problem.of_request(Some(id.clone())).respond();
+        response = problem.respond(&id);
         // What stands there already was said by whoever knew more, such as `Allow`.
         for (name, value) in headers.iter() {
             if name != header::CONTENT_TYPE && name != header::CONTENT_LENGTH {

@@ -3,10 +3,13 @@
 mod code;
 mod store;
 
+use std::borrow::Cow;
+
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
-use utoipa::ToSchema;
+use serde::{Serialize, Serializer};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 pub use code::Code;
 
@@ -14,31 +17,39 @@ pub use code::Code;
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
 /// What went wrong with a request. Every answer with a status of 400 and above has one.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
+    code: Code,
+    detail: String,
+    errors: Vec<Fault>,
+    /// Sent along with it; not part of the body.
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// What went wrong with a request. Every answer with a status of 400 and above has one.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Problem)]
+struct Body<'a> {
     /// Where the kind of problem is explained.
-    #[serde(rename = "type")]
     #[schema(example = "/api/docs#problem-not_found")]
-    kind: String,
+    r#type: String,
     /// The kind of problem in a few words.
-    title: &'static str,
+    title: &'a str,
     /// The status of the answer.
     #[schema(example = 404)]
     status: u16,
     /// The kind of problem, for programs.
-    #[schema(value_type = String, example = "not_found")]
-    code: Code,
+    #[schema(example = "not_found")]
+    code: &'a str,
     /// What is wrong in this case.
-    detail: String,
+    detail: &'a str,
     /// Names this request in the server's log.
     #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<String>,
+    request_id: Option<&'a str>,
     /// Each fault by itself, where there may be several, or where its place is known.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    errors: Vec<Fault>,
-    /// Sent along with it; not part of the body.
-    #[serde(skip)]
-    headers: Vec<(HeaderName, HeaderValue)>,
+    #[serde(skip_serializing_if = "<[Fault]>::is_empty")]
+    #[schema(required = false)]
+    errors: &'a [Fault],
 }
 
 /// One fault of a request.
@@ -68,16 +79,7 @@ pub type Result<T, E = Problem> = std::result::Result<T, E>;
 impl Problem {
     /// A problem of this kind.
     pub fn new(code: Code, detail: impl Into<String>) -> Problem {
-        Problem {
-            kind: code.explained_at(),
-            title: code.title(),
-            status: code.status().as_u16(),
-            code,
-            detail: detail.into(),
-            request_id: None,
-            errors: Vec::new(),
-            headers: Vec::new(),
-        }
+        Problem { code, detail: detail.into(), errors: Vec::new(), headers: Vec::new() }
     }
 
     /// Names a fault by itself.
@@ -89,12 +91,6 @@ impl Problem {
     /// Sends a header along.
     pub fn header(mut self, name: HeaderName, value: impl Into<HeaderValue>) -> Problem {
         self.headers.push((name, value.into()));
-        self
-    }
-
-    /// Names the request.
-    pub fn of_request(mut self, id: Option<String>) -> Problem {
-        self.request_id = id;
         self
     }
 
@@ -132,15 +128,49 @@ impl Problem {
         self.code.status()
     }
 
-    /// The whole answer.
-    pub(crate) fn respond(mut self) -> Response {
-        let headers = std::mem::take(&mut self.headers);
-        let body = serde_json::to_vec(&self).expect("texts and numbers");
+    fn body<'a>(&'a self, request_id: Option<&'a str>) -> Body<'a> {
+        Body {
+            r#type: self.code.explained_at(),
+            title: self.code.title(),
+            status: self.status().as_u16(),
+            code: self.code.as_str(),
+            detail: &self.detail,
+            request_id,
+            errors: &self.errors,
+        }
+    }
+
+    /// The whole answer to the request with this id.
+    pub(crate) fn respond(self, request_id: &str) -> Response {
+        let body = serde_json::to_vec(&self.body(Some(request_id))).expect("texts and numbers");
         let media_type = HeaderValue::from_static(MEDIA_TYPE);
         let mut response =
             (self.status(), [(header::CONTENT_TYPE, media_type)], body).into_response();
-        response.headers_mut().extend(headers);
+        response.headers_mut().extend(self.headers);
         response
+    }
+}
+
+/// As part of a larger answer.
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.body(None).serialize(to)
+    }
+}
+
+impl PartialSchema for Problem {
+    fn schema() -> RefOr<Schema> {
+        Body::schema()
+    }
+}
+
+impl ToSchema for Problem {
+    fn name() -> Cow<'static, str> {
+        Body::name()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        Body::schemas(schemas);
     }
 }
 

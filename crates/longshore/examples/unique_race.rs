@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use longshore::store::{Enqueued, Tx};
-use longshore::{Client, JobId, NewJob, Unique};
+use longshore::store::Tx;
+use longshore::{Client, Enqueued, JobId, NewJob, Unique};
 use sqlx::{Acquire, PgPool, SqlitePool};
 
 type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
@@ -121,7 +121,7 @@ async fn enqueue(client: &Client, tx: &mut impl Tx, key: String) -> Result<Enque
 async fn judge(client: &Client, answers: &[(Enqueued, bool)], sums: &mut Sums) -> Result<()> {
     let created: Vec<JobId> = answers
         .iter()
-        .filter(|(answer, committed)| *committed && !answer.duplicate)
+        .filter(|(answer, committed)| *committed && answer.is_added())
         .map(|(answer, _)| answer.id)
         .collect();
     sums.answers += answers.len() as u64;
@@ -133,9 +133,9 @@ async fn judge(client: &Client, answers: &[(Enqueued, bool)], sums: &mut Sums) -
     client.get(*job).await?;
     for (answer, committed) in answers {
         sums.rolled_back += u64::from(!committed);
-        sums.duplicates += u64::from(answer.duplicate);
-        let vanished = !committed && !answer.duplicate && client.get(answer.id).await.is_ok();
-        sums.untrue += u64::from(vanished || answer.duplicate && answer.id != *job);
+        sums.duplicates += u64::from(answer.is_duplicate());
+        let vanished = !committed && answer.is_added() && client.get(answer.id).await.is_ok();
+        sums.untrue += u64::from(vanished || !answer.is_added() && answer.id != *job);
     }
     Ok(())
 }

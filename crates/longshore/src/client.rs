@@ -6,6 +6,8 @@ mod export;
 mod funnel;
 mod output;
 mod retention;
+#[cfg(feature = "postgres")]
+mod sql_call;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,8 +24,10 @@ pub use export::Export;
 use funnel::Funnel;
 pub use output::OutputError;
 pub use retention::{PruneOptions, PruneReport};
+#[cfg(feature = "postgres")]
+pub use sql_call::SqlCall;
 
-/// A handle on the jobs of one database. Cheap to clone.
+/// A handle on the jobs of one database. Cheap to clone; all clones share its connections.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), longshore::StoreError> {
@@ -34,6 +38,11 @@ pub use retention::{PruneOptions, PruneReport};
 /// println!("{}", client.wait(job.id, None).await?.state);
 /// # Ok(()) }
 /// ```
+///
+/// Any call may fail with [`StoreError::Unavailable`] (the database is away, or busy for over
+/// [`StoreOptions::busy_for`]) and, before a migration or after that of a newer program, with
+/// [`StoreError::Schema`]; the docs of each name what else. Its calls run on a thread of the library's own, so a
+/// call that was begun is carried out even if its future is dropped; those that take a `tx` run on the caller's.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
@@ -68,7 +77,7 @@ impl Client {
         Client::open_with(url, StoreOptions::default(), Limits::default()).await
     }
 
-    /// The same, with settings.
+    /// The same, with settings. A setting that cannot work is a [`StoreError::Config`].
     pub async fn open_with(url: &str, options: StoreOptions, limits: Limits) -> Result<Client> {
         let engine = Engine::start()?;
         let url = url.to_owned();
@@ -91,8 +100,9 @@ impl Client {
         Client { inner: Arc::new(inner), before: None }
     }
 
-    /// Brings the schema up to this program's version; answers the versions it applied. Safe to
-    /// call from many nodes at once.
+    /// Brings the schema up to this program's version; answers the versions it applied, none if it was up to date.
+    /// Safe to call from many nodes at once. Fails with [`StoreError::Schema`] if the database has a newer one, with
+    /// [`StoreError::Checksum`] if a step was applied that this program knows otherwise.
     pub async fn migrate(&self) -> Result<Vec<u32>> {
         self.call(|store| async move { store.migrate().await }).await
     }
@@ -125,7 +135,8 @@ impl Client {
         Ok(added[0])
     }
 
-    /// Adds all of `jobs` inside the caller's transaction, or none; answers in order.
+    /// Adds all of `jobs` inside the caller's transaction, or none; answers in order. A job that cannot be enqueued
+    /// is named by its place ([`StoreError::Invalid`]).
     pub async fn enqueue_many_in(
         &self,
         tx: &mut impl Tx,
@@ -176,6 +187,7 @@ impl Client {
     }
 
     /// A job with the redacted fields of its payload: for programs, and for people who may see them.
+    /// [`StoreError::NotFound`] as above.
     pub async fn reveal(&self, id: JobId) -> Result<JobRow> {
         let found = self.call(move |store| async move { store.get(id).await }).await?;
         found.ok_or(StoreError::NotFound(id))
@@ -193,7 +205,8 @@ impl Client {
         Ok(page)
     }
 
-    /// How many jobs pass the filter. [`Effort::Bounded`] takes milliseconds and stops at 10,000.
+    /// How many jobs pass the filter. [`Effort::Bounded`] takes milliseconds and stops at 10,000, or when it looked
+    /// far enough, and says so in [`Count::relation`]; [`Effort::Unbounded`] looks at every row, however many.
     pub async fn count(&self, filter: Filter, effort: Effort) -> Result<Count> {
         self.call(move |store| async move { store.count(&filter, effort).await }).await
     }
@@ -204,8 +217,9 @@ impl Client {
         Export::new(self.clone(), filter)
     }
 
-    /// Ends a waiting job as cancelled, or asks the node of a running one to stop it; the state
-    /// says which. [`StoreError::Refused`] for a job that ended.
+    /// Ends a waiting job as cancelled, or asks the node of a running one to stop it, which hears of it within half
+    /// a second; the state, cancelled or running, says which. [`StoreError::Refused`] for a job that ended,
+    /// [`StoreError::NotFound`] if there is none.
     pub async fn cancel(&self, id: JobId, ask: AskCancel) -> Result<State> {
         use crate::job::{name::MAX_NAME_BYTES, text};
         let ask = AskCancel {
@@ -216,7 +230,8 @@ impl Client {
     }
 
     /// Makes a scheduled, retrying, dead or cancelled job queued, with at least `attempts` (1 to
-    /// 1,000,000; beyond is cut) attempts left. [`StoreError::Refused`] in any other state.
+    /// 1,000,000; beyond is cut) attempts left. [`StoreError::Refused`] in any other state,
+    /// [`StoreError::KeyHeld`] if its unique key is another job's by now, [`StoreError::NotFound`] if there is none.
     pub async fn retry(&self, id: JobId, attempts: u32) -> Result<()> {
         self.retry_with(id, attempts, Edit::new()).await
     }
@@ -230,19 +245,20 @@ impl Client {
     }
 
     /// Changes a waiting job; answers its version after that. [`StoreError::Refused`] if it does not
-    /// wait, [`StoreError::VersionChanged`] if the edit names another version than it has.
+    /// wait, [`StoreError::VersionChanged`] if the edit names another version than it has,
+    /// [`StoreError::Invalid`] for a change that no job may have, [`StoreError::NotFound`] if there is none.
     pub async fn edit(&self, id: JobId, edit: Edit) -> Result<u32> {
         edit.check(&self.inner.limits)?;
         self.call(move |store| async move { store.edit(id, &edit).await }).await
     }
 
     /// Removes a job, with its payload and history, and frees its unique key.
-    /// [`StoreError::Refused`] while it runs: cancel it first.
+    /// [`StoreError::Refused`] while it runs: cancel it first. [`StoreError::NotFound`] if there is none.
     pub async fn delete(&self, id: JobId) -> Result<()> {
         self.call(move |store| async move { store.delete(id).await }).await
     }
 
-    /// All nodes, live ones first.
+    /// All nodes, live ones first; those that were lost stay for an hour or so, those that stopped are gone.
     pub async fn nodes(&self) -> Result<Vec<NodeRow>> {
         self.call(|store| async move { store.nodes().await }).await
     }
@@ -266,8 +282,9 @@ impl Client {
     }
 
     /// Waits until the job ended (succeeded, cancelled or dead) or `limit` is over, and answers it
-    /// as it is then. Without a limit it waits for ever. Looks every 5 ms at first, every 250 ms later;
-    /// the first look that fails ends it.
+    /// as it is then: look at its state. Without a limit it waits for ever. Looks every 5 ms at first, every 250 ms
+    /// later; the first look that fails ends it ([`StoreError::NotFound`] for a job that is not, or no longer, kept).
+    /// [`Client::output`] answers what a typed job's handler did.
     pub async fn wait(&self, id: JobId, limit: Option<Duration>) -> Result<JobRow> {
         let give_up = limit.map(|limit| Instant::now() + limit);
         let mut pause = Duration::from_millis(5);
@@ -292,7 +309,7 @@ impl Client {
     async fn run_inline(&self, added: &[Enqueued]) -> Result<()> {
         let inline = self.inner.inline.lock().expect("nothing here panics").clone();
         let Some(inline) = inline else { return Ok(()) };
-        for added in added.iter().filter(|added| !added.duplicate) {
+        for added in added.iter().filter(|added| added.is_added()) {
             inline.run(added.id).await?;
         }
         Ok(())

@@ -1,7 +1,20 @@
 //! What a handler may ask for beside its job.
 //!
-//! A handler is an async function whose first argument is the job; each further one is taken from the run by
-//! [`FromRun`]. Own ones are written the same way:
+//! A handler is an async function whose first argument is the job; each further one, up to eight, in any order, is
+//! taken from the run by [`FromRun`]:
+//!
+//! | argument | what it is |
+//! |---|---|
+//! | [`State<T>`](State) | the application's value of that type, given with [`crate::Worker::state`] |
+//! | [`Attempt`] | its number, and how many there may be |
+//! | [`JobId`], [`Meta`], [`Trace`] | the id; the caller's notes; the trace it was enqueued in |
+//! | [`Cancelled`] | tells when to stop, and why |
+//! | [`Deadline`] | when it is cut off |
+//! | [`Client`] | to enqueue and look up jobs |
+//! | [`Tx`] | a transaction that is committed together with the job's completion |
+//! | [`Run`] | all of it |
+//!
+//! Own ones are written the same way:
 //!
 //! ```
 //! use longshore::extract::FromRun;

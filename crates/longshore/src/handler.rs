@@ -29,7 +29,31 @@ use crate::job::{Job, JobError, Outcome};
 use crate::worker::Run;
 
 /// A function that runs jobs of type `J`: the job first, then up to eight arguments that are taken from the run
-/// ([`FromRun`]). It answers the job's output, or a `Result` of it. Implemented for all functions that fit.
+/// ([`FromRun`]). It answers the job's output, or a `Result` of it whose error says what becomes of the job
+/// ([`JobError`]). Implemented for all async functions and closures that fit, as long as they are `Clone`; each run
+/// calls a clone.
+///
+/// ```
+/// # use longshore::{Job, JobError, extract::{Attempt, State}};
+/// # use serde::{Deserialize, Serialize};
+/// # #[derive(Serialize, Deserialize)] struct Add(u64, u64);
+/// # impl Job for Add { const KIND: &'static str = "add"; type Output = u64; }
+/// # #[derive(Clone)] struct Limit(u64);
+/// async fn add(Add(a, b): Add) -> u64 {
+///     a + b
+/// }
+/// async fn add_carefully(job: Add, limit: State<Limit>, attempt: Attempt) -> Result<u64, JobError> {
+///     let sum = job.0.checked_add(job.1).ok_or_else(|| JobError::dead("too large"))?;
+///     if sum > limit.0.0 && !attempt.is_last() {
+///         return Err(JobError::new("above the limit")); // tried again, by the job's backoff
+///     }
+///     Ok(sum)
+/// }
+/// # fn example(client: longshore::Client) {
+/// # longshore::Worker::new(client.clone()).job(add);
+/// # longshore::Worker::new(client).state(Limit(9)).job(add_carefully);
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot handle jobs of type `{J}`",
     label = "this is no handler",

@@ -1,4 +1,61 @@
-//! Background jobs in the database you already have.
+//! Background jobs in the database you already have: SQLite to start, PostgreSQL to grow.
+//!
+//! ```
+//! # #[cfg(all(feature = "macros", feature = "sqlite"))]
+//! # mod example {
+//! use longshore::{Client, Job, JobError, Worker};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize, Job)]
+//! #[job(kind = "send_receipt", queue = "mail", max_attempts = 8)]
+//! struct SendReceipt {
+//!     order: u64,
+//! }
+//!
+//! async fn send(job: SendReceipt) -> Result<(), JobError> {
+//!     println!("receipt for order {}", job.order); // an error means: try again later
+//!     Ok(())
+//! }
+//!
+//! # pub
+//! async fn shop() -> Result<(), longshore::StoreError> {
+//!     let client = Client::open("sqlite::memory:").await?; // or sqlite:shop.db, postgres://app@localhost/shop
+//!     client.migrate().await?;
+//!     let job = client.enqueue(SendReceipt { order: 7 }).await?; // answered: it is committed
+//!     let worker = Worker::new(client.clone()).queue("mail", 20).job(send);
+//!     worker.run_until(client.wait(job.id, None)).await // mostly until Ctrl-C
+//! }
+//! # }
+//! # #[cfg(all(feature = "macros", feature = "sqlite"))]
+//! # tokio::runtime::Runtime::new().unwrap().block_on(example::shop()).unwrap();
+//! ```
+//!
+//! # Where to begin
+//!
+//! | for | see |
+//! |---|---|
+//! | what a job is | [`Job`] (a type, by derive or by hand), [`NewJob`] (any kind, with all options), [`Unique`], [`Backoff`] |
+//! | enqueueing and looking | [`Client`]: one job, many, in your own transaction; wait, list, retry, cancel |
+//! | running | [`Worker`]; [`extract`] for what a handler may take, [`JobError`] for what an error means |
+//! | effects that happen exactly once | [`extract::Tx`] |
+//! | tests | `longshore::testing`, behind the feature of that name |
+//!
+//! Delivery is *at least once, fenced*: a crash may start a job a second time, but a run that comes late can never
+//! write over the newer one.
+//!
+//! # Features
+//!
+//! | feature | on by default | brings |
+//! |---|---|---|
+//! | `sqlite` | yes | SQLite, built in |
+//! | `postgres` | | PostgreSQL 15 or newer, direct or through PgBouncer |
+//! | `tls` | | encrypted connections to PostgreSQL (rustls) |
+//! | `macros` | yes | `#[derive(Job)]`; with `testing` also `#[longshore::test]` |
+//! | `schema` | | JSON Schema of payloads, from `schemars` 1 |
+//! | `testing` | | the test kit; for tests only |
+//! | `bench` | | what `longshore bench` needs |
+//!
+//! # Inside
 //!
 //! A job travels one way: enqueue -> store -> claim -> run -> finish -> observe.
 //! The modules below stand in that order; read them in it.
@@ -23,6 +80,8 @@ pub mod testing; // jobs in tests: a database each, a clock that stands, nothing
 #[cfg(feature = "bench")]
 pub mod bench; // the figure, the floor and the ratio
 
+#[cfg(feature = "postgres")]
+pub use client::SqlCall;
 pub use client::{Acted, Client, Export, OutputError, PruneOptions, PruneReport};
 pub use clock::Clock;
 pub use job::{
@@ -35,7 +94,9 @@ pub use longshore_macros::Job;
 pub use longshore_macros::test;
 pub use observe::Health;
 pub use query::Filter;
-pub use store::{Edit, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions};
+pub use store::{
+    Edit, EnqueueOutcome, Enqueued, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions,
+};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use worker::{
     Decoders, Failure, Fit, Hook, Run, RunReport, StopReason, Worker, WorkerConfig, Working,

@@ -262,27 +262,52 @@ pub enum Repeat {
 /// The answer for one enqueued job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enqueued {
-    /// The job's id.
+    /// The id of the job that is there now: the new one, or the one that was there already.
     pub id: JobId,
-    /// It was there already (the same id, or another job with the same unique key); nothing was
-    /// added for it.
-    pub duplicate: bool,
-    /// It was there already, and has this payload, time and priority now
+    /// What the enqueue did.
+    pub outcome: EnqueueOutcome,
+}
+
+/// What an enqueue did. What was refused is an error instead: [`StoreError::KeyHeld`],
+/// [`StoreError::KeyReused`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnqueueOutcome {
+    /// The job is new.
+    Added,
+    /// Nothing: the same id was enqueued before, or another job holds the unique key
+    /// ([`crate::OnConflict::Keep`]).
+    Duplicate,
+    /// No job is new, but the one that holds the unique key has this payload, time and priority now
     /// ([`crate::OnConflict::Replace`]).
-    pub replaced: bool,
+    Replaced,
 }
 
 impl Enqueued {
+    /// Whether the job is new: neither a duplicate nor a replacement.
+    pub fn is_added(&self) -> bool {
+        self.outcome == EnqueueOutcome::Added
+    }
+
+    /// Whether nothing was done, since the job was there already.
+    pub fn is_duplicate(&self) -> bool {
+        self.outcome == EnqueueOutcome::Duplicate
+    }
+
+    /// Whether a job that was there already has this payload, time and priority now.
+    pub fn is_replaced(&self) -> bool {
+        self.outcome == EnqueueOutcome::Replaced
+    }
+
     pub(crate) fn added(id: JobId) -> Enqueued {
-        Enqueued { id, duplicate: false, replaced: false }
+        Enqueued { id, outcome: EnqueueOutcome::Added }
     }
 
     pub(crate) fn duplicate(id: JobId) -> Enqueued {
-        Enqueued { id, duplicate: true, replaced: false }
+        Enqueued { id, outcome: EnqueueOutcome::Duplicate }
     }
 
     pub(crate) fn replaced(id: JobId) -> Enqueued {
-        Enqueued { id, duplicate: true, replaced: true }
+        Enqueued { id, outcome: EnqueueOutcome::Replaced }
     }
 }
 

@@ -65,20 +65,30 @@ enum Asked {
     Force,
 }
 
-/// Serves queues with handlers. Built up, then started.
+/// Serves queues with handlers: a *node* of the cluster, once it is started. Built up, then started.
 ///
 /// ```no_run
+/// # use longshore::{Client, Job, JobError, Worker};
+/// # use serde::{Deserialize, Serialize};
+/// # #[derive(Serialize, Deserialize)] struct SendReceipt { order: u64 }
+/// # impl Job for SendReceipt { const KIND: &'static str = "send_receipt"; type Output = (); }
+/// # async fn send(_: SendReceipt) -> Result<(), JobError> { Ok(()) }
 /// # async fn example() -> Result<(), longshore::StoreError> {
-/// use longshore::{Client, Run, Worker};
 /// let client = Client::open("sqlite:jobs.db").await?;
 /// client.migrate().await?;
 /// let worker = Worker::new(client)
-///     .queue("default", 10)
-///     .handle("send_receipt", |run: Run| async move { println!("{}", run.payload()) })
-///     .start()?;
-/// worker.stop().await;
-/// # Ok(()) }
+///     .queue("mail", 20)                                  // room for 20 jobs at a time, on this node
+///     .queue("default", 5)
+///     .job(send)                                          // a typed job
+///     .handle("ping", |run: longshore::Run| async move {  // any kind, by its name
+///         println!("{}", run.payload());
+///     });
+/// worker.run_until(tokio::signal::ctrl_c()).await
+/// # }
 /// ```
+///
+/// It claims only jobs of its queues whose kinds it has handlers for, in versions that these decode; others wait,
+/// unharmed, for a node that knows them.
 #[must_use = "a worker serves nothing until it is started"]
 pub struct Worker {
     client: Client,
@@ -107,7 +117,7 @@ impl Worker {
         }
     }
 
-    /// Its settings.
+    /// Its settings, in place of [`WorkerConfig::default`]; checked by [`Worker::start`].
     pub fn config(mut self, config: WorkerConfig) -> Worker {
         self.config = config;
         self
@@ -172,7 +182,8 @@ impl Worker {
         self
     }
 
-    /// The same with a function that may block: each run on a thread of its own.
+    /// The same with a function that may block: each run on a thread of its own. When its time is over the slot is
+    /// free again, but the thread only when the function returns ([`Health::stuck`] counts those).
     pub fn job_blocking<J, Args, H>(mut self, handler: H) -> Worker
     where
         J: Job,
@@ -233,7 +244,9 @@ impl Worker {
     }
 
     /// Starts serving; handlers run on the current tokio runtime. The database may be away: the
-    /// worker waits for it. Fails only for settings that cannot work, all of them named.
+    /// worker waits for it. Fails only for what cannot work, with [`StoreError::Config`]: settings or queues (all
+    /// faults named), no handler, two job types of one kind or arguments that were not given (all named), no tokio
+    /// runtime.
     pub fn start(mut self) -> Result<Working> {
         self.config.check(&self.queues)?;
         self.finish_handlers()?;
@@ -283,8 +296,14 @@ impl Worker {
         })
     }
 
-    /// Starts serving and goes on until `stop` is ready and the running jobs have drained.
-    pub async fn run_until(self, stop: impl Future<Output = ()>) -> Result<()> {
+    /// Starts serving, goes on until `stop` is ready, whatever it answers, and stops as [`Working::stop`] does.
+    ///
+    /// ```no_run
+    /// # async fn example(worker: longshore::Worker) -> Result<(), longshore::StoreError> {
+    /// worker.run_until(tokio::signal::ctrl_c()).await
+    /// # }
+    /// ```
+    pub async fn run_until(self, stop: impl Future) -> Result<()> {
         let working = self.start()?;
         stop.await;
         working.stop().await;
@@ -292,7 +311,8 @@ impl Worker {
     }
 }
 
-/// A worker that serves. Dropped without a stop, it goes on until the process ends.
+/// A worker that serves. Dropped without a stop, it goes on until the process ends; what runs then is rescued by
+/// others when the lease is over.
 #[derive(Debug)]
 pub struct Working {
     task: JoinHandle<()>,
@@ -301,7 +321,7 @@ pub struct Working {
 }
 
 impl Working {
-    /// How it is.
+    /// How it is, right now. Takes no time and asks no database.
     pub fn health(&self) -> Health {
         self.gauges.health()
     }
@@ -332,7 +352,8 @@ impl Working {
         }
     }
 
-    /// Asks it to stop and waits until it has.
+    /// Asks it to stop and waits until it has: at most `drain_for` and 5 s while the database answers, 4 s more if
+    /// it does not.
     pub async fn stop(mut self) {
         self.ask_stop();
         self.stopped().await;

@@ -4,8 +4,7 @@ mod lines;
 pub(super) mod payload;
 mod wait;
 
-use longshore::NewJob;
-use longshore::store::Enqueued;
+use longshore::{EnqueueOutcome, NewJob};
 use longshore_server::wire::{
     EnqueuedView, MAX_ATTEMPTS, PRIORITIES, Timeout, UniqueParts, VERSIONS, within,
 };
@@ -27,15 +26,15 @@ pub(super) async fn run(context: Context, args: EnqueueArgs) -> Result<Exit, Fai
     let client = open_now(&context.settings).await?;
     let id = job.id();
     let added = client.enqueue(job).await?;
-    match added {
-        Enqueued { replaced: true, .. } => eprintln!("job {} has this payload now", added.id),
-        Enqueued { duplicate: true, .. } if added.id == id => {
+    match added.outcome {
+        EnqueueOutcome::Added => {}
+        EnqueueOutcome::Replaced => eprintln!("job {} has this payload now", added.id),
+        EnqueueOutcome::Duplicate if added.id == id => {
             eprintln!("this id was enqueued before; nothing was added");
         }
-        Enqueued { duplicate: true, .. } => {
+        EnqueueOutcome::Duplicate => {
             eprintln!("job {} holds the unique key; nothing was added", added.id);
         }
-        _ => {}
     }
     if !context.json {
         data(&added.id.to_string())?;

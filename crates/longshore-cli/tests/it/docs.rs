@@ -20,7 +20,7 @@ fn file(path: &Path) -> String {
 /// The documents for users, each with its text.
 fn pages() -> Vec<(String, String)> {
     let mut paths = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
-    for folder in ["docs/guide", "docs/reference"] {
+    for folder in ["docs/guide", "docs/reference", "docs/explanation"] {
         let entries = std::fs::read_dir(root().join(folder)).expect("a folder of documents");
         paths.extend(entries.map(|entry| entry.expect("an entry").path()));
     }
@@ -97,9 +97,14 @@ fn every_setting_has_its_row() {
 
 #[test]
 fn every_page_with_rust_is_compiled() {
-    let compiled = ["crates/longshore-cli/src/pages.rs", "crates/longshore/src/lib.rs"]
-        .map(|path| file(&root().join(path)))
-        .concat();
+    let compiled = [
+        "crates/longshore-cli/src/pages.rs",
+        "crates/longshore/src/lib.rs",
+        "crates/longshore-doors/src/lib.rs",
+        "crates/longshore/tests/it/tutorial.rs",
+    ]
+    .map(|path| file(&root().join(path)))
+    .concat();
     for (page, text) in pages().iter().filter(|(_, text)| text.contains("```rust")) {
         let short = page.strip_prefix(&format!("{}/", root().display())).expect("below the root");
         assert!(compiled.contains(&format!("{short}\"")), "nothing compiles {short}");

@@ -1,7 +1,6 @@
 //! The kinds of problems: one table for answers, the OpenAPI document and the page that explains them.
 
 use axum::http::StatusCode;
-use serde::{Serialize, Serializer};
 
 macro_rules! codes {
     ($($name:ident $word:literal $status:ident $title:literal $text:literal)*) => {
@@ -89,12 +88,6 @@ impl Code {
     /// The address of its explanation.
     pub fn explained_at(self) -> String {
         format!("/api/docs#problem-{}", self.as_str())
-    }
-}
-
-impl Serialize for Code {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.as_str())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the API answers beside jobs.
 
-use longshore::JobId;
-use longshore::store::{Count, Enqueued, NodeRow, Relation};
+use longshore::store::{Count, NodeRow, Relation};
+use longshore::{Enqueued, JobId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -21,8 +21,12 @@ pub struct EnqueuedView {
 
 impl From<Enqueued> for EnqueuedView {
     fn from(enqueued: Enqueued) -> EnqueuedView {
-        let Enqueued { id, duplicate, replaced } = enqueued;
-        EnqueuedView { id, duplicate, replaced }
+        EnqueuedView {
+            id: enqueued.id,
+            // Programs ask it whether the job is new, so a replacement is one too.
+            duplicate: !enqueued.is_added(),
+            replaced: enqueued.is_replaced(),
+        }
     }
 }
 

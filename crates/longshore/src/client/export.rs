@@ -5,8 +5,19 @@ use crate::job::JobRow;
 use crate::query::Filter;
 use crate::store::{Detail, ListQuery, MAX_PAGE, Position, Result};
 
-/// Walks over all jobs that pass a filter. Holds one page at a time, which ends early where jobs are
-/// large.
+/// Walks over all jobs that pass a filter; made by [`Client::export`]. Holds one page at a time, at most 200 jobs,
+/// which ends early where jobs are large.
+///
+/// ```no_run
+/// # async fn example(client: longshore::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// let mut dead = client.export("state:dead finished:>-1d".parse()?);
+/// while let Some(jobs) = dead.next().await? {
+///     for job in jobs {
+///         println!("{} {}", job.id, job.kind);
+///     }
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Export {
     client: Client,

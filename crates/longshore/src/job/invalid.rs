@@ -74,6 +74,11 @@ pub enum Problem {
         /// How many there may be.
         limit: usize,
     },
+    /// An option that the SQL function does not have ([`crate::Client`]'s `sql_call`).
+    #[error(
+        "is no option of the SQL function longshore.enqueue; enqueue this job with the library, or without it"
+    )]
+    NotInSql,
 }
 
 impl Invalid {

@@ -36,7 +36,8 @@ const MAX_META_BYTES: usize = 64 * 1024;
 /// A hundred years, in milliseconds: spans above this are mistakes.
 pub(crate) const MAX_SPAN_MS: i64 = 100 * 366 * 86_400_000;
 
-/// What a job may be at most. The CLI's and the server's settings end here.
+/// What a job may be at most, as far as an application may say so; what is the same for all stands at [`NewJob`]'s
+/// options.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes of one payload. Default 1 MiB.
@@ -49,7 +50,9 @@ impl Default for Limits {
     }
 }
 
-/// A job to enqueue. Only `kind` must be said; everything is checked at the enqueue.
+/// A job to enqueue. Only `kind` must be said; everything is checked at the enqueue, which fails with
+/// [`crate::StoreError::Invalid`], naming field and limit. Names (kind, queue, tag) have 1 to 255 bytes and no
+/// invisible characters; a span of time is at most a hundred years.
 ///
 /// ```
 /// use longshore::NewJob;
@@ -142,7 +145,8 @@ impl NewJob {
         }
     }
 
-    /// The payload as JSON text; its bytes are kept exactly.
+    /// The payload as JSON text; its bytes are kept exactly. RFC 8259, at most [`Limits::payload_bytes`] and 128 deep.
+    /// Default `null`.
     pub fn payload(mut self, json: impl Into<Box<str>>) -> NewJob {
         self.payload = json.into();
         self
@@ -219,8 +223,8 @@ impl NewJob {
     }
 
     /// How long the job is kept after it succeeded or was cancelled, whatever the rules of retention
-    /// say ([`crate::RetentionRule`]); without, they decide. Once it is gone, an enqueue that is repeated
-    /// may run it again. Zero keeps nothing at all. A dead job stays as long as the rules say.
+    /// say ([`crate::RetentionRule`]); without, they decide: 7 days, if there are none. Once it is gone, an enqueue
+    /// that is repeated may run it again. Zero keeps nothing at all. A dead job stays as long as the rules say.
     pub fn retain(mut self, span: Duration) -> NewJob {
         self.retain = Some(span);
         self

@@ -8,7 +8,8 @@ use serde::de::DeserializeOwned;
 use super::{BoxError, NewJob};
 use crate::worker::Failure;
 
-/// A type whose values are jobs: the payload is its JSON. By hand it is two lines.
+/// A type whose values are jobs: the payload is its JSON. `#[derive(Job)]` (feature `macros`) writes it, with every
+/// option checked while the program is compiled; by hand it is two lines.
 ///
 /// ```
 /// use longshore::{Job, NewJob};
@@ -87,7 +88,8 @@ pub trait Job: Serialize + DeserializeOwned + Send + 'static {
         job
     }
 
-    /// How long the kind waits after an attempt that failed; see [`crate::Worker::backoff`].
+    /// How long the kind waits after an attempt that failed; `None`, the default, leaves it to the job's own
+    /// [`crate::Backoff`]. Asked where the handler ran; see [`crate::Worker::backoff`].
     fn backoff(failure: &Failure<'_>) -> Option<Duration> {
         let _ = failure;
         None

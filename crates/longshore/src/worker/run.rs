@@ -93,12 +93,14 @@ impl Run {
         self.job.max_attempts
     }
 
-    /// The node it runs on. With [`Run::lease`] it is a fencing token for effects elsewhere.
+    /// The node it runs on. With [`Run::lease`] it tells this run from every other one, for effects elsewhere: the
+    /// pair never comes twice.
     pub fn node(&self) -> NodeId {
         self.node
     }
 
-    /// The node's own number for the claim.
+    /// The node's own number for the claim, from 1. Of one node a later claim has a greater one; between two nodes
+    /// the numbers say nothing.
     pub fn lease(&self) -> i64 {
         self.job.lease
     }

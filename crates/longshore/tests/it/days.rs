@@ -323,7 +323,7 @@ fn a_repeat_beside_a_prune_keeps_its_payload() {
 
         assert_eq!(prune(&t, leader).await.succeeded, 1);
 
-        assert!(!repeat.await.expect("no panic").duplicate);
+        assert!(repeat.await.expect("no panic").is_added());
         assert_eq!(t.get(id).await.payload.len(), 4_002);
         assert_eq!(t.claim_one().await.payload.len(), 4_002);
     });

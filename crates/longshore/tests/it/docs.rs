@@ -8,7 +8,7 @@ use longshore::job::Event;
 use longshore::job::state::next;
 
 /// A file of the tree, by its path from the workspace's root.
-fn file(path: &str) -> String {
+pub(crate) fn file(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace");
     read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
@@ -64,7 +64,9 @@ fn the_table_of_moves_is_the_one_of_the_code() {
 #[test]
 fn every_dependency_has_its_line() {
     let decision = file("docs/adr/0009-dependencies.md");
-    for package in ["longshore", "longshore-macros", "longshore-kinds", "longshore-cli"] {
+    for package in
+        ["longshore", "longshore-macros", "longshore-kinds", "longshore-cli", "longshore-doors"]
+    {
         let mut table = String::new();
         for line in file(&format!("crates/{package}/Cargo.toml")).lines() {
             let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
@@ -115,4 +117,33 @@ fn the_guide_knows_the_language() {
     }
     let wrong = "state:ded kind:x".parse::<longshore::Filter>().expect_err("no such state");
     assert!(page.contains(&wrong.to_string()), "the guide should show:\n{wrong}");
+}
+
+/// All pages below `docs/` but the list of them, by their paths from there.
+fn pages_of_the_book() -> Vec<String> {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace");
+    let docs = docs.join("docs");
+    let (mut pages, mut folders) = (Vec::new(), vec![docs.clone()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder of documents") {
+            let path = entry.expect("an entry").path();
+            let short = path.strip_prefix(&docs).expect("below docs/").to_string_lossy();
+            if path.is_dir() {
+                folders.push(path);
+            } else if short.ends_with(".md") && short != "SUMMARY.md" {
+                pages.push(short.replace('\\', "/"));
+            }
+        }
+    }
+    pages.sort();
+    pages
+}
+
+#[test]
+fn the_book_has_every_page_once() {
+    let summary = file("docs/SUMMARY.md");
+    let links = summary.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let mut listed: Vec<String> = links.map(str::to_owned).collect();
+    listed.sort();
+    assert_eq!(listed, pages_of_the_book(), "docs/SUMMARY.md has each page below docs/ once");
 }

@@ -1,7 +1,9 @@
 //! `longshore.enqueue`: what the SQL door adds is what the library would have added, and what it
 //! refuses it refuses in the library's words.
 
+mod moves;
 mod rules;
+mod sql_call;
 mod words;
 
 use std::sync::Arc;

@@ -163,7 +163,7 @@ impl Harness {
 
     pub async fn enqueue(&self, job: NewJob) -> JobId {
         let answer = self.enqueue_all(&[job]).await;
-        assert!(!answer[0].duplicate, "the id is fresh");
+        assert!(answer[0].is_added(), "the id is fresh");
         answer[0].id
     }
 

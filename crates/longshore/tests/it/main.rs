@@ -11,6 +11,7 @@ mod days;
 #[cfg(feature = "macros")]
 mod derive;
 mod docs;
+mod examples;
 #[cfg(feature = "postgres")]
 mod door;
 mod jobs_view;
@@ -26,6 +27,8 @@ mod sqlite_side_file;
 #[cfg(feature = "testing")]
 mod testing;
 mod tidy;
+#[cfg(all(feature = "macros", feature = "testing"))]
+mod tutorial;
 #[cfg(feature = "postgres")]
 mod walk;
 mod worker;

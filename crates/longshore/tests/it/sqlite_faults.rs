@@ -164,7 +164,7 @@ fn a_full_disk_refuses_whole_calls_and_they_work_later() {
         assert_eq!(claim(&node).await.expect("a claim"), 5);
         t.enqueue_all(&all[..10]).await;
         assert_eq!(in_parts(&t, vec![jobs(10), jobs(10)]).await.expect("room"), 20);
-        assert!(t.enqueue_all(&all[..10]).await.iter().all(|answer| answer.duplicate));
+        assert!(t.enqueue_all(&all[..10]).await.iter().all(|answer| answer.is_duplicate()));
         rows(&t).await;
     });
 }

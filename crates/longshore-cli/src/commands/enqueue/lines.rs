@@ -5,8 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Read};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use longshore::store::Enqueued;
-use longshore::{Client, NewJob, OnConflict, StoreError};
+use longshore::{Client, EnqueueOutcome, Enqueued, NewJob, OnConflict, StoreError};
 use longshore_server::wire::{JobBody, UniqueParts};
 
 use super::{Context, new_job, unique};
@@ -90,10 +89,10 @@ async fn all(
         }
         let answers = add(client, jobs).await.map_err(|error| of_its_line(error, &numbers))?;
         for answer in &answers {
-            let counted = match answer {
-                Enqueued { replaced: true, .. } => &mut done.replaced,
-                Enqueued { duplicate: true, .. } => &mut done.duplicates,
-                _ => &mut done.added,
+            let counted = match answer.outcome {
+                EnqueueOutcome::Added => &mut done.added,
+                EnqueueOutcome::Duplicate => &mut done.duplicates,
+                EnqueueOutcome::Replaced => &mut done.replaced,
             };
             *counted += 1;
             if args.ids {

@@ -4,8 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use longshore::store::Enqueued;
-use longshore::{Edit, NewJob};
+use longshore::{Edit, Enqueued, NewJob};
 
 use super::answers;
 use crate::api::BASE;
@@ -118,7 +117,7 @@ fn trace(headers: &HeaderMap) -> Option<&str> {
 async fn answer(app: &App, enqueued: Enqueued, headers: &HeaderMap) -> Result<Response> {
     let place = format!("{BASE}/jobs/{}", enqueued.id);
     let place = HeaderValue::try_from(place).expect("an id is ASCII");
-    let status = if enqueued.duplicate { StatusCode::OK } else { StatusCode::CREATED };
+    let status = if enqueued.is_added() { StatusCode::CREATED } else { StatusCode::OK };
     let head = [(header::LOCATION, place)];
     let Some(span) = answers::preferred_wait(app, headers)? else {
         return Ok((status, head, Json(EnqueuedView::from(enqueued))).into_response());

@@ -21,6 +21,8 @@ use super::unique;
 
 const ENQUEUE: &str = include_str!("enqueue.sql");
 const FORGET: &str = include_str!("forget.sql");
+/// For a transaction of somebody else's driver; `client/sql_call.rs` makes its parameter.
+pub(crate) const ENQUEUE_CALL: &str = include_str!("enqueue_call.sql");
 const NOTIFY_IN: &str = include_str!("notify_in.sql");
 
 /// The most jobs of one statement.

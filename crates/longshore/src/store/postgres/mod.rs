@@ -56,6 +56,7 @@ use connect::{Mode, Pools};
 use error::Fault;
 use wake::Notifier;
 
+pub(crate) use enqueue::ENQUEUE_CALL;
 pub(crate) use migrate::MIGRATIONS;
 #[cfg(feature = "testing")]
 pub(crate) use scratch::Scratch;

@@ -22,7 +22,7 @@ impl SqliteStore {
         let added = add_all(&mut tx, jobs, repeat, self.clock.now()).await?;
         tx.commit().await.map_err(failed(DOING))?;
         // What was replaced may lie below the marks.
-        let from_start = added.iter().any(|answer| answer.replaced);
+        let from_start = added.iter().any(|answer| answer.is_replaced());
         self.hub.wake(if from_start { Wake::LookFromStart } else { Wake::Look });
         Ok(added)
     }

@@ -53,7 +53,7 @@ pub async fn parts_are_one_call_in_order(t: Harness) {
     let answers = t.enqueue_in_parts(parts).await.unwrap();
 
     assert_eq!(answers.iter().map(|answer| answer.id).collect::<Vec<_>>(), given);
-    assert!(answers.iter().all(|answer| !answer.duplicate));
+    assert!(answers.iter().all(|answer| answer.is_added()));
     assert_eq!(ids(&t.claim(3_000).await), given);
 }
 
@@ -119,7 +119,7 @@ pub async fn a_part_with_known_ids_adds_the_others(t: Harness) {
     let answers = t.enqueue_in_parts(vec![first, second]).await.unwrap();
 
     let duplicates: Vec<usize> =
-        answers.iter().enumerate().filter(|(_, a)| a.duplicate).map(|(n, _)| n).collect();
+        answers.iter().enumerate().filter(|(_, a)| a.is_duplicate()).map(|(n, _)| n).collect();
     assert_eq!(duplicates, [3, 207, 209]);
     assert_eq!(t.count("job").await, 398);
     assert_eq!(t.state(again.id()).await, State::Succeeded);
@@ -137,9 +137,9 @@ pub async fn unique_jobs_in_parts_keep_their_places(t: Harness) {
 
     let answers = t.enqueue_in_parts(vec![first, second]).await.unwrap();
 
-    assert_eq!((answers[10].id, answers[10].duplicate), (winner, false));
-    assert_eq!((answers[20].id, answers[20].duplicate), (holder, true));
-    assert_eq!((answers[150].id, answers[150].duplicate), (winner, true));
+    assert_eq!((answers[10].id, answers[10].is_duplicate()), (winner, false));
+    assert_eq!((answers[20].id, answers[20].is_duplicate()), (holder, true));
+    assert_eq!((answers[150].id, answers[150].is_duplicate()), (winner, true));
     assert_eq!(t.count("job").await, 1 + 298);
 
     let mut last = jobs(150);
@@ -172,7 +172,7 @@ pub async fn many_jobs_with_keys_in_opposite_order_meet_in_parts(t: Harness) {
     let mut added = 0;
     for call in calls {
         let answers = call.await.unwrap().expect("neither fails");
-        added += answers.iter().filter(|answer| !answer.duplicate).count();
+        added += answers.iter().filter(|answer| answer.is_added()).count();
     }
 
     assert_eq!((added, t.count("job").await), (1_200, 1_200));

@@ -61,7 +61,7 @@ pub async fn answers_come_in_the_order_given(t: Harness) {
 
     let answers = t.enqueue_all(&[last.clone(), known.clone(), first.clone()]).await;
 
-    let said: Vec<(JobId, bool)> = answers.iter().map(|a| (a.id, a.duplicate)).collect();
+    let said: Vec<(JobId, bool)> = answers.iter().map(|a| (a.id, a.is_duplicate())).collect();
     assert_eq!(said, [(last.id(), false), (known.id(), true), (first.id(), false)]);
 }
 
@@ -93,7 +93,7 @@ pub async fn an_id_that_is_there_is_a_duplicate_and_left_as_it_is(t: Harness) {
         for repeat in [Repeat::No, Repeat::Yes] {
             let again = job().with_id(id).payload("2").queue("other").priority(0);
             let answer = t.store.enqueue(&[again], repeat).await.unwrap();
-            assert!(answer[0].duplicate && answer[0].id == id);
+            assert!(answer[0].is_duplicate() && answer[0].id == id);
         }
         let after = t.get(id).await;
         assert_eq!(format!("{before:?}"), format!("{after:?}"));
@@ -106,7 +106,7 @@ pub async fn the_same_id_twice_in_one_call_is_one_job(t: Harness) {
 
     let answers = t.enqueue_all(&[one.clone(), one.clone().payload("2"), job()]).await;
 
-    assert_eq!(answers.iter().map(|a| a.duplicate).collect::<Vec<_>>(), [false, true, false]);
+    assert_eq!(answers.iter().map(|a| a.is_duplicate()).collect::<Vec<_>>(), [false, true, false]);
     assert_eq!(&*t.get(one.id()).await.payload, "1");
     assert_eq!(t.count("job").await, 2);
 }
@@ -118,7 +118,7 @@ pub async fn a_repeat_after_the_job_ended_adds_nothing(t: Harness) {
             let new = job().payload(payload);
             t.ended(new.clone(), ending).await;
 
-            assert!(t.repeat(&new).await.duplicate);
+            assert!(t.repeat(&new).await.is_duplicate());
 
             assert!(t.claim(10).await.is_empty(), "a job that ended must not run again");
             let kept = t.get(new.id()).await;
@@ -134,7 +134,7 @@ pub async fn a_callers_own_id_is_looked_up_in_history_without_being_asked(t: Har
 
     let answers = t.enqueue_all(std::slice::from_ref(&new)).await;
 
-    assert!(answers[0].duplicate);
+    assert!(answers[0].is_duplicate());
     assert_eq!(t.state(new.id()).await, State::Succeeded);
     assert_eq!(t.count("job").await, 0);
 }
@@ -208,7 +208,7 @@ pub async fn a_repeat_in_a_callers_transaction_adds_nothing(t: Harness) {
     let answers = t.store.enqueue_in(tx.conn(), std::slice::from_ref(&new)).await.unwrap();
     tx.commit().await;
 
-    assert!(answers[0].duplicate);
+    assert!(answers[0].is_duplicate());
     assert_eq!((t.count("job").await, t.state(new.id()).await), (0, State::Succeeded));
 }
 
@@ -218,7 +218,7 @@ pub async fn concurrent_enqueues_of_one_id_make_one_job(t: Harness) {
     let calls: Vec<_> = (0..8)
         .map(|_| {
             let (t, new) = (t.clone(), new.clone());
-            tokio::spawn(async move { t.enqueue_all(&[new]).await[0].duplicate })
+            tokio::spawn(async move { t.enqueue_all(&[new]).await[0].is_duplicate() })
         })
         .collect();
     let mut added = 0;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use longshore::job::AttemptFault;
-use longshore::store::{Ack, Enqueued, Repeat, StoreError};
-use longshore::{Edit, NewJob, OnConflict, State, Timestamp, Unique};
+use longshore::store::{Ack, Repeat, StoreError};
+use longshore::{Edit, EnqueueOutcome, Enqueued, NewJob, OnConflict, State, Timestamp, Unique};
 
 use crate::harness::*;
 
@@ -41,19 +41,20 @@ impl Harness {
 pub async fn a_key_is_held_while_its_job_is_active(t: Harness) {
     let first = t.enqueue(keyed().payload("1")).await;
     assert_eq!(t.get(first).await.unique_key.as_deref(), Some(KEY));
-    let duplicate = |answer: Enqueued| (answer.id, answer.duplicate, answer.replaced);
+    let said = |answer: Enqueued| (answer.id, answer.outcome);
+    let held = (first, EnqueueOutcome::Duplicate);
 
     // Queued, running, retrying, scheduled.
-    assert_eq!(duplicate(t.answer(keyed().payload("2")).await), (first, true, false));
+    assert_eq!(said(t.answer(keyed().payload("2")).await), held);
     let run = t.claim_one().await;
-    assert_eq!(duplicate(t.answer(keyed()).await), (first, true, false));
+    assert_eq!(said(t.answer(keyed()).await), held);
     t.finish(&run, failed(HOUR)).await;
-    assert_eq!(duplicate(t.answer(keyed()).await), (first, true, false));
+    assert_eq!(said(t.answer(keyed()).await), held);
     t.store.edit(first, &Edit::new().run_in(2 * HOUR)).await.unwrap();
-    assert_eq!(duplicate(t.answer(keyed()).await), (first, true, false));
+    assert_eq!(said(t.answer(keyed()).await), held);
 
     assert_eq!((t.count("job").await, &*t.get(first).await.payload), (1, "1"));
-    assert!(!t.answer(job().unique(Unique::key("order-8"))).await.duplicate);
+    assert!(t.answer(job().unique(Unique::key("order-8"))).await.is_added());
 }
 
 pub async fn a_job_that_ends_gives_its_key_back_however_it_ends(t: Harness) {
@@ -96,12 +97,12 @@ pub async fn a_job_that_ends_gives_its_key_back_however_it_ends(t: Harness) {
 pub async fn keys_of_two_kinds_do_not_meet(t: Harness) {
     t.enqueue(keyed()).await;
     let other = NewJob::new("other").unique(Unique::key(KEY));
-    assert!(!t.answer(other).await.duplicate);
+    assert!(t.answer(other).await.is_added());
     // A hash and a text that looks like a window do not meet the plain key either.
-    assert!(!t.answer(job().unique(Unique::payload())).await.duplicate);
-    assert!(t.answer(job().unique(Unique::payload())).await.duplicate);
-    assert!(!t.answer(job().payload("2").unique(Unique::payload())).await.duplicate);
-    assert!(!t.answer(job().unique(Unique::key(KEY).for_good())).await.duplicate);
+    assert!(t.answer(job().unique(Unique::payload())).await.is_added());
+    assert!(t.answer(job().unique(Unique::payload())).await.is_duplicate());
+    assert!(t.answer(job().payload("2").unique(Unique::payload())).await.is_added());
+    assert!(t.answer(job().unique(Unique::key(KEY).for_good())).await.is_added());
 }
 
 pub async fn the_rule_is_refuse_and_the_call_is_all_or_nothing(t: Harness) {
@@ -136,7 +137,7 @@ pub async fn a_refusal_in_a_callers_transaction_leaves_the_transaction_as_it_was
 
     assert!(matches!(refused, Err(StoreError::KeyHeld { index: Some(2), .. })), "{refused:?}");
     let other = job().unique(Unique::key("other"));
-    assert!(!t.store.enqueue_in(tx.conn(), &[other]).await.unwrap()[0].duplicate);
+    assert!(t.store.enqueue_in(tx.conn(), &[other]).await.unwrap()[0].is_added());
     tx.commit().await;
     assert_eq!((t.count("job").await, t.count("unique_key").await), (3, 2));
     assert!(t.find(kept.id()).await.is_some());
@@ -148,7 +149,7 @@ pub async fn a_waiting_holder_is_replaced(t: Harness) {
 
     let answer = t.answer(ruled(OnConflict::Replace).payload("2").priority(1)).await;
 
-    assert_eq!((answer.id, answer.duplicate, answer.replaced), (first, true, true));
+    assert_eq!((answer.id, answer.outcome), (first, EnqueueOutcome::Replaced));
     let row = t.get(first).await;
     assert_eq!((&*row.payload, row.priority, row.state), ("2", 1, State::Queued));
     assert_eq!((row.tags, row.version), (vec!["a".to_owned()], 1));
@@ -181,8 +182,8 @@ pub async fn a_running_holder_gets_one_successor(t: Harness) {
     }
 
     let next = answers[0].id;
-    assert!(next != runner && !answers[0].duplicate && !answers[0].replaced);
-    assert!(answers[1..].iter().all(|answer| answer.id == next && answer.replaced));
+    assert!(next != runner && answers[0].is_added());
+    assert!(answers[1..].iter().all(|answer| answer.id == next && answer.is_replaced()));
     assert_eq!((t.count("job").await, t.count("unique_key").await), (2, 1));
     assert_eq!((t.state(next).await, &*t.get(next).await.payload), (State::Queued, "20"));
     assert_eq!(t.get(next).await.unique_key.as_deref(), Some(KEY));
@@ -258,16 +259,16 @@ pub async fn a_window_is_a_fixed_stretch_of_time_of_the_jobs_own_time(t: Harness
     let ten: Timestamp = t.now().await.plus(MINUTE);
     let today = t.enqueue(hourly().run_at(ten)).await;
 
-    assert!(!t.answer(hourly().run_at(ten.plus(24 * HOUR))).await.duplicate, "tomorrow");
+    assert!(t.answer(hourly().run_at(ten.plus(24 * HOUR))).await.is_added(), "tomorrow");
     assert_eq!(t.answer(hourly().run_at(ten.plus(30 * MINUTE))).await.id, today);
     assert_eq!(t.answer(hourly().run_in(MINUTE + 59 * SECOND)).await.id, today);
-    assert!(!t.answer(hourly().run_at(ten.plus(HOUR))).await.duplicate, "the next window");
+    assert!(t.answer(hourly().run_at(ten.plus(HOUR))).await.is_added(), "the next window");
     // Due now, at 9:59, is the window before.
     let now = t.answer(hourly()).await;
-    assert!(!now.duplicate);
+    assert!(now.is_added());
     assert_eq!(t.answer(hourly()).await.id, now.id);
     // Windows of another length are another matter.
-    assert!(!t.answer(job().unique(Unique::key(KEY).within(2 * HOUR))).await.duplicate);
+    assert!(t.answer(job().unique(Unique::key(KEY).within(2 * HOUR))).await.is_added());
     assert_eq!(t.get(today).await.unique_key.as_deref(), Some(KEY));
 }
 
@@ -283,9 +284,9 @@ pub async fn a_window_is_kept_by_success_and_given_back_by_cancel(t: Harness) {
     assert_eq!(t.answer(hourly()).await.id, done);
     let replace = Unique::key(KEY).within(HOUR).on_conflict(OnConflict::Replace);
     let answer = t.answer(job().unique(replace)).await;
-    assert!(answer.duplicate && !answer.replaced, "it has run already");
+    assert!(answer.is_duplicate(), "it has run already");
     t.advance(HOUR);
-    assert!(!t.answer(hourly()).await.duplicate);
+    assert!(t.answer(hourly()).await.is_added());
 }
 
 pub async fn for_good_is_for_good_unless_it_did_not_succeed(t: Harness) {
@@ -297,10 +298,10 @@ pub async fn for_good_is_for_good_unless_it_did_not_succeed(t: Harness) {
 
     t.advance(365 * 24 * HOUR);
     let answer = t.answer(once()).await;
-    assert!(answer.duplicate && answer.id == done);
+    assert!(answer.is_duplicate() && answer.id == done);
     // And the id leads nowhere once the job is deleted; then the key is free again.
     t.store.delete(done).await.unwrap();
-    assert!(!t.answer(once()).await.duplicate);
+    assert!(t.answer(once()).await.is_added());
 }
 
 pub async fn the_same_key_with_another_payload_is_told_apart(t: Harness) {
@@ -337,7 +338,7 @@ pub async fn the_same_key_many_times_in_one_call(t: Harness) {
     let winner = answers[0][0].id;
     let all: Vec<Enqueued> = answers.concat();
     assert!(all.iter().all(|answer| answer.id == winner || answer.id == answers[1][0].id));
-    assert_eq!(all.iter().filter(|answer| !answer.duplicate).count(), 1);
+    assert_eq!(all.iter().filter(|answer| answer.is_added()).count(), 1);
     assert!(all.iter().all(|answer| answer.id == all[0].id));
     assert_eq!((t.count("job").await, t.count("unique_key").await), (1, 1));
 }
@@ -349,17 +350,12 @@ pub async fn rules_in_one_call_apply_in_order(t: Harness) {
     let answers = t.enqueue_all(&call).await;
 
     let first = call[0].id();
-    assert_eq!(
-        answers.iter().map(|a| a.duplicate).collect::<Vec<_>>(),
-        [false, true, true, false, true]
-    );
     for index in [0, 1, 2, 4] {
         assert_eq!(answers[index].id, first, "{index}");
     }
-    assert_eq!(
-        answers.iter().map(|a| a.replaced).collect::<Vec<_>>(),
-        [false, false, true, false, true]
-    );
+    use EnqueueOutcome::{Added, Duplicate, Replaced};
+    let outcomes: Vec<_> = answers.iter().map(|answer| answer.outcome).collect();
+    assert_eq!(outcomes, [Added, Duplicate, Replaced, Added, Replaced]);
     assert_eq!((t.count("job").await, &*t.get(first).await.payload), (2, "3"));
 }
 
@@ -370,7 +366,7 @@ pub async fn a_repeat_after_the_end_runs_nothing_twice(t: Harness) {
 
         let answer = t.repeat(&new).await;
 
-        assert!(answer.duplicate && answer.id == id, "{key}: {answer:?}");
+        assert!(answer.is_duplicate() && answer.id == id, "{key}: {answer:?}");
         assert!(t.claim(5).await.is_empty(), "{key}");
         assert_eq!(t.count("unique_key").await, 0, "{key}: nor does it keep the key");
     }
@@ -385,7 +381,7 @@ pub async fn a_repeat_keeps_its_answer_whoever_holds_the_key_now(t: Harness) {
 
         let answer = t.repeat(&new).await;
 
-        assert_eq!((answer.id, answer.duplicate, answer.replaced), (id, true, false), "{rule:?}");
+        assert_eq!((answer.id, answer.outcome), (id, EnqueueOutcome::Duplicate), "{rule:?}");
         assert_eq!((&*t.get(holder).await.payload, t.state(holder).await), ("2", State::Scheduled));
     }
 }
@@ -398,7 +394,7 @@ pub async fn a_retry_takes_its_key_again(t: Harness) {
         t.retry(id).await;
 
         let answer = t.answer(keyed()).await;
-        assert!(answer.duplicate && answer.id == id);
+        assert!(answer.is_duplicate() && answer.id == id);
         t.finish(&t.claim_one().await, done()).await;
         assert_eq!(t.count("unique_key").await, 0);
     }
@@ -450,7 +446,7 @@ pub async fn a_key_whose_job_was_deleted_by_hand_is_free(t: Harness) {
 
     let answer = t.answer(ruled(OnConflict::Refuse)).await;
 
-    assert!(!answer.duplicate);
+    assert!(answer.is_added());
     assert_eq!(t.answer(keyed()).await.id, answer.id);
     t.finish(&t.claim_one().await, done()).await;
     assert_eq!(t.count("unique_key").await, 0);

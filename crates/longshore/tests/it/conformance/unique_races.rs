@@ -1,7 +1,7 @@
 //! Unique keys when several want one at once.
 
 use longshore::store::{Ack, Repeat, StoreError};
-use longshore::{NewJob, OnConflict, State, Unique};
+use longshore::{EnqueueOutcome, NewJob, OnConflict, State, Unique};
 
 use super::unique::keyed;
 use crate::harness::*;
@@ -30,7 +30,7 @@ pub async fn two_calls_with_the_same_keys_in_opposite_order(t: Harness) {
             .collect();
         let mut added = 0;
         for call in calls {
-            added += call.await.unwrap().iter().filter(|answer| !answer.duplicate).count();
+            added += call.await.unwrap().iter().filter(|answer| answer.is_added()).count();
         }
         assert_eq!(added, 100, "round {round}");
     }
@@ -51,7 +51,7 @@ pub async fn fifty_callers_at_once_make_one_job(t: Harness) {
         for call in calls {
             answers.push(call.await.unwrap().expect("no caller gets an error")[0]);
         }
-        assert_eq!(answers.iter().filter(|answer| !answer.duplicate).count(), 1);
+        assert_eq!(answers.iter().filter(|answer| answer.is_added()).count(), 1);
         assert!(answers.iter().all(|answer| answer.id == answers[0].id));
         assert_eq!(t.count("job").await, round + 1);
     }
@@ -78,7 +78,7 @@ pub async fn nobody_is_a_duplicate_of_what_rolls_back(t: Harness) {
 
         let answer = second.await.unwrap();
 
-        assert_eq!((answer.duplicate, answer.id == first.id()), (commits, commits));
+        assert_eq!((answer.is_duplicate(), answer.id == first.id()), (commits, commits));
         assert_eq!(t.state(answer.id).await, State::Queued);
     }
     assert_eq!((t.count("job").await, t.count("unique_key").await), (2, 2));
@@ -96,7 +96,7 @@ pub async fn a_key_that_an_open_transaction_holds_is_busy(t: Harness) {
     assert_eq!(matches!(error, StoreError::KeyBusy), !t.is_sqlite(), "{error:?}");
     tx.commit().await;
     assert_eq!(t.count("job").await, 1);
-    assert!(t.store.enqueue_unless_busy(&[keyed()]).await.unwrap()[0].duplicate);
+    assert!(t.store.enqueue_unless_busy(&[keyed()]).await.unwrap()[0].is_duplicate());
 }
 
 pub async fn a_replacement_racing_a_claim_leaves_one_waiting_job(t: Harness) {
@@ -138,12 +138,13 @@ pub async fn enqueues_racing_the_end_of_the_holder_are_answered_truly(t: Harness
         let answer = racer.await.unwrap();
 
         // A duplicate of the job that ran, or a fresh one that waits; nothing else.
-        holder = match answer.duplicate {
-            true => {
+        holder = match answer.outcome {
+            EnqueueOutcome::Added => answer.id,
+            EnqueueOutcome::Duplicate => {
                 assert_eq!(answer.id, holder, "round {round}");
                 t.enqueue(keyed()).await
             }
-            false => answer.id,
+            EnqueueOutcome::Replaced => unreachable!("nobody asked for it"),
         };
         assert_eq!((t.state(holder).await, t.count("job").await), (State::Queued, 1));
         assert_eq!(t.count("unique_key").await, 1, "round {round}");

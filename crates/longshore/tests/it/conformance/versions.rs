@@ -163,14 +163,14 @@ pub async fn a_replacement_has_the_version_of_its_payload(t: Harness) {
         let id = t.enqueue(third().payload(old.as_str()).unique(unique())).await;
         let by = job().payload(new.as_str()).payload_version(4).redact("n").unique(unique());
         let answer = t.enqueue_all(&[by]).await[0];
-        assert_eq!((answer.id, answer.replaced), (id, true));
+        assert_eq!((answer.id, answer.is_replaced()), (id, true));
         let row = t.get(id).await;
         assert_eq!(
             (row.payload_version, &row.redacted[..], &*row.payload),
             (4, &["n".to_owned()][..], &*new)
         );
         let answer = t.enqueue_all(&[job().payload("1").unique(unique())]).await[0];
-        assert!(answer.replaced);
+        assert!(answer.is_replaced());
         let row = t.get(id).await;
         assert_eq!((row.payload_version, row.redacted.len()), (1, 0));
         t.cancel(id).await;
@@ -190,6 +190,6 @@ pub async fn an_edit_may_say_another_version(t: Harness) {
 pub async fn a_repeat_changes_no_version(t: Harness) {
     let id = t.enqueue(third()).await;
     let repeat = [job().with_id(id).payload_version(5)];
-    assert!(t.store.enqueue(&repeat, Repeat::Yes).await.expect("a repeat")[0].duplicate);
+    assert!(t.store.enqueue(&repeat, Repeat::Yes).await.expect("a repeat")[0].is_duplicate());
     is_third(&t.get(id).await, "after a repeat");
 }

@@ -44,7 +44,7 @@ fn the_doors_know_of_each_others_keys() {
             let by_sql_now = d.added(&by_sql("3", "")).await;
             assert_ne!(by_sql_now, ours);
             let answer = d.client.enqueue(keyed()).await.expect("an enqueue");
-            assert_eq!((answer.id, answer.duplicate), (by_sql_now, true));
+            assert_eq!((answer.id, answer.is_duplicate()), (by_sql_now, true));
             // A holder that went without giving its key back.
             d.t.execute("DELETE FROM longshore.job WHERE kind = 'k'".into()).await;
             let next = d.added(&by_sql("4", ", on_conflict => 'refuse'")).await;
@@ -82,7 +82,7 @@ fn windows_and_for_good_are_the_librarys() {
             d.ask(&by_sql("1", ", unique_for_good => true, on_conflict => 'refuse'")).await;
         assert_eq!(refused.unwrap_err().state, "23505");
         let theirs = d.client.enqueue(job().unique(Unique::key(KEY).for_good())).await.unwrap();
-        assert_eq!((theirs.id, theirs.duplicate), (good, true));
+        assert_eq!((theirs.id, theirs.is_duplicate()), (good, true));
     });
 }
 
@@ -199,7 +199,10 @@ fn neither_door_is_a_duplicate_of_what_rolls_back() {
             sqlx::raw_sql(end).execute(&mut conn).await.expect("it ends");
             conn.close().await.expect("the connection closes");
             let answer = second.await.expect("no panic");
-            assert_eq!((answer.duplicate, answer.id == first), (end == "COMMIT", end == "COMMIT"));
+            assert_eq!(
+                (answer.is_duplicate(), answer.id == first),
+                (end == "COMMIT", end == "COMMIT")
+            );
 
             // And the other way round.
             let key = format!("ours-{n}");

@@ -148,7 +148,7 @@ pub async fn a_lost_reply_leaves_the_job(store: TestStore) {
     let lost = store.enqueue(job.clone()).await.expect_err("the reply is lost");
     assert!(matches!(lost, StoreError::Unavailable { .. }), "{lost}");
     store.assert_enqueued::<Invite>().once().await;
-    assert!(store.enqueue(job).await.expect("a repeat").duplicate);
+    assert!(store.enqueue(job).await.expect("a repeat").is_duplicate());
     store.assert_enqueued::<Invite>().once().await;
 }
 

@@ -73,7 +73,7 @@ pub async fn a_duplicate_is_not_run_again(store: TestStore) {
     let job = mail("busy").new_job().with_id(longshore::JobId::new());
     store.enqueue(job.clone()).await.expect("it is enqueued");
     let again = store.enqueue(job).await.expect("it is repeated");
-    assert!(again.duplicate);
+    assert!(again.is_duplicate());
     assert_eq!(store.get(again.id).await.expect("it is there").attempt, 1);
 }
 

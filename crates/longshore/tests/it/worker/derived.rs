@@ -49,7 +49,7 @@ pub async fn a_derived_job_runs_as_its_options_say(d: Arc<Desk>) {
     let first = d.client.enqueue(email("ada", 1)).await.expect("a job");
     let other_token = d.client.enqueue(email("ada", 2)).await.expect("an answer");
     let other_name = d.client.enqueue(email("bob", 1)).await.expect("a job");
-    assert!(!first.duplicate && other_token.duplicate && !other_name.duplicate);
+    assert!(first.is_added() && other_token.is_duplicate() && other_name.is_added());
     assert_eq!(other_token.id, first.id, "the token is no part of the key");
     let row = d.get(first.id).await;
     assert_eq!((&*row.queue, row.priority, row.max_attempts), ("mail", 2, 3));
