@@ -12,6 +12,7 @@ macro_rules! pages {
 pages! {
     Readme: "README.md",
     ComingFrom: "docs/guide/coming-from.md",
+    HttpApi: "docs/guide/http-api.md",
     FirstJob: "docs/guide/first-job.md",
     Lists: "docs/guide/lists.md",
     ManyJobs: "docs/guide/many-jobs.md",

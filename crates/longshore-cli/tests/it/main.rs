@@ -8,6 +8,7 @@ mod dev;
 mod docs;
 mod doctor;
 mod enqueue;
+mod http;
 mod jobs;
 mod lists;
 mod migrate;
