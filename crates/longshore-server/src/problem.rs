@@ -174,7 +174,7 @@ impl ToSchema for Problem {
     }
 }
 
-/// An answer without a body: [`crate::layers`] writes it when the request's id is known.
+/// An answer without a body: the outermost layer writes it when the request's id is known.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.status().into_response();

@@ -80,13 +80,14 @@ impl<S: Send + Sync> FromRequest<S> for Body {
     }
 }
 
-/// `None` for a request without a body.
+/// `None` for a request without a body, or with `null` for one.
 impl<S: Send + Sync> OptionalFromRequest<S> for Body {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Option<Body>> {
         if request.headers().contains_key(header::CONTENT_TYPE) {
-            return <Body as FromRequest<S>>::from_request(request, state).await.map(Some);
+            let body = <Body as FromRequest<S>>::from_request(request, state).await?;
+            return Ok(Some(body).filter(|body| body.0.trim_ascii() != b"null"));
         }
         let bytes = bytes(request, state).await?;
         if bytes.is_empty() {

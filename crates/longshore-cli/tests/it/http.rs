@@ -14,7 +14,7 @@ both!(
 );
 
 /// The address that it listens on.
-fn address(server: &Server) -> String {
+pub fn address(server: &Server) -> String {
     let log = server.log();
     let (_, rest) = log.split_once("serving the API on http://").expect("said before it joined");
     rest.chars().take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ':')).collect()

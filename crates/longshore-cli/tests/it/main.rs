@@ -13,6 +13,7 @@ mod jobs;
 mod lists;
 mod migrate;
 mod retention;
+mod schemathesis;
 mod serve;
 mod settings;
 mod versions;

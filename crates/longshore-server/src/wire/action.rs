@@ -13,7 +13,7 @@ use super::new_job::{present, wide};
 #[serde(deny_unknown_fields)]
 pub struct CancelBody {
     /// Why, for people.
-    #[schema(value_type = String, required = false)]
+    #[schema(value_type = Option<String>, required = false)]
     pub why: Option<String>,
 }
 
@@ -23,7 +23,7 @@ pub struct CancelBody {
 pub struct RetryBody<'a> {
     /// How many attempts it has left at least. Default 1.
     #[serde(default, deserialize_with = "wide")]
-    #[schema(value_type = u32, required = false, minimum = 1, maximum = 1_000_000)]
+    #[schema(value_type = Option<u32>, required = false, minimum = 1, maximum = 1_000_000)]
     pub attempts: Option<i128>,
     /// With another payload; its bytes are kept exactly.
     #[serde(borrow, default, deserialize_with = "present")]
@@ -31,7 +31,7 @@ pub struct RetryBody<'a> {
     pub payload: Option<&'a RawValue>,
     /// Which version that payload has.
     #[serde(default, deserialize_with = "wide")]
-    #[schema(value_type = u32, required = false, minimum = 1)]
+    #[schema(value_type = Option<u32>, required = false, minimum = 1)]
     pub payload_version: Option<i128>,
 }
 
@@ -40,10 +40,10 @@ pub struct RetryBody<'a> {
 #[serde(deny_unknown_fields)]
 pub struct RescheduleBody {
     /// At this time.
-    #[schema(value_type = String, required = false, format = DateTime)]
+    #[schema(value_type = Option<String>, required = false, format = DateTime)]
     pub run_at: Option<Timestamp>,
     /// So long from now.
-    #[schema(value_type = String, required = false, example = "5m")]
+    #[schema(value_type = Option<String>, required = false, example = "5m")]
     pub run_in: Option<Span>,
 }
 
@@ -57,9 +57,9 @@ pub struct RerunBody<'a> {
     pub payload: Option<&'a RawValue>,
     /// Which version that payload has.
     #[serde(default, deserialize_with = "wide")]
-    #[schema(value_type = u32, required = false, minimum = 1)]
+    #[schema(value_type = Option<u32>, required = false, minimum = 1)]
     pub payload_version: Option<i128>,
     /// Another queue.
-    #[schema(value_type = String, required = false, min_length = 1, max_length = 255)]
+    #[schema(value_type = Option<String>, required = false, min_length = 1, max_length = 255)]
     pub queue: Option<String>,
 }

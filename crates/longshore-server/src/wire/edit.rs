@@ -14,17 +14,17 @@ use super::new_job::{PRIORITIES, VERSIONS, present, wide, within};
 #[serde(deny_unknown_fields)]
 pub struct EditBody<'a> {
     /// Another time.
-    #[schema(value_type = String, required = false, format = DateTime)]
+    #[schema(value_type = Option<String>, required = false, format = DateTime)]
     pub run_at: Option<Timestamp>,
     /// Due so long from now, instead of `run_at`.
-    #[schema(value_type = String, required = false, example = "5m")]
+    #[schema(value_type = Option<String>, required = false, example = "5m")]
     pub run_in: Option<Span>,
     /// 0 runs first, 9 last.
     #[serde(default, deserialize_with = "wide")]
-    #[schema(value_type = u8, required = false, minimum = 0, maximum = 9)]
+    #[schema(value_type = Option<u8>, required = false, minimum = 0, maximum = 9)]
     pub priority: Option<i128>,
     /// Another queue.
-    #[schema(value_type = String, required = false, min_length = 1, max_length = 255)]
+    #[schema(value_type = Option<String>, required = false, min_length = 1, max_length = 255)]
     pub queue: Option<String>,
     /// Another payload; its bytes are kept exactly.
     #[serde(borrow, default, deserialize_with = "present")]
@@ -32,10 +32,10 @@ pub struct EditBody<'a> {
     pub payload: Option<&'a RawValue>,
     /// Which version that payload has.
     #[serde(default, deserialize_with = "wide")]
-    #[schema(value_type = u32, required = false, minimum = 1)]
+    #[schema(value_type = Option<u32>, required = false, minimum = 1)]
     pub payload_version: Option<i128>,
     /// These tags in place of all it has.
-    #[schema(value_type = Vec<String>, required = false, max_items = 64)]
+    #[schema(value_type = Option<Vec<String>>, required = false, max_items = 64)]
     pub tags: Option<Vec<String>>,
 }
 

@@ -31,38 +31,38 @@ pub struct JobBody<'a> {
     pub payload: Option<&'a RawValue>,
     /// Which version of its payloads this one is. Default 1.
     #[serde(default, deserialize_with = "wide")]
-    #[schema(value_type = u32, required = false, minimum = 1)]
+    #[schema(value_type = Option<u32>, required = false, minimum = 1)]
     pub payload_version: Option<i128>,
     /// Top-level fields of the payload that nobody is shown; handlers see them.
     #[serde(default)]
     #[schema(max_items = 64)]
     pub redacted: Vec<String>,
     /// The queue. Default `default`.
-    #[schema(value_type = String, required = false, min_length = 1, max_length = 255)]
+    #[schema(value_type = Option<String>, required = false, min_length = 1, max_length = 255)]
     pub queue: Option<String>,
     /// 0 runs first, 9 last. Default 5.
     #[serde(default, deserialize_with = "wide")]
-    #[schema(value_type = u8, required = false, minimum = 0, maximum = 9)]
+    #[schema(value_type = Option<u8>, required = false, minimum = 0, maximum = 9)]
     pub priority: Option<i128>,
     /// When it is due. Default at once.
-    #[schema(value_type = String, required = false, format = DateTime)]
+    #[schema(value_type = Option<String>, required = false, format = DateTime)]
     pub run_at: Option<Timestamp>,
     /// Due so long after the enqueue, instead of `run_at`: `30s`, `5m`, `1h 30m`, `7d`.
-    #[schema(value_type = String, required = false, example = "5m")]
+    #[schema(value_type = Option<String>, required = false, example = "5m")]
     pub run_in: Option<Span>,
     /// How often it may run in all. Default 10.
     #[serde(default, deserialize_with = "wide")]
-    #[schema(value_type = u32, required = false, minimum = 1, maximum = 1_000_000_000)]
+    #[schema(value_type = Option<u32>, required = false, minimum = 1, maximum = 1_000_000_000)]
     pub max_attempts: Option<i128>,
     /// How long one attempt may run: a span, or `none`. Default `1h`.
-    #[schema(value_type = String, required = false, example = "10m")]
+    #[schema(value_type = Option<String>, required = false, example = "10m")]
     pub timeout: Option<Timeout>,
     /// How long it is kept once it succeeded or was cancelled; `0s` keeps nothing. Default: as the rules of
     /// retention say.
-    #[schema(value_type = String, required = false, example = "7d")]
+    #[schema(value_type = Option<String>, required = false, example = "7d")]
     pub retain: Option<Span>,
     /// When a failed attempt is repeated. Default: exponential from 1 s, factor 3, at most 1 h.
-    #[schema(value_type = BackoffBody, required = false)]
+    #[schema(value_type = Option<BackoffBody>, required = false)]
     pub backoff: Option<Backoff>,
     /// Its tags.
     #[serde(default)]
@@ -70,17 +70,17 @@ pub struct JobBody<'a> {
     pub tags: Vec<String>,
     /// Notes of the caller, at most 64 KiB.
     #[serde(borrow)]
-    #[schema(value_type = Object, required = false)]
+    #[schema(value_type = Option<Object>, required = false)]
     pub meta: Option<&'a RawValue>,
     /// The caller's own id, so that a repeat adds nothing. Default: a fresh one.
-    #[schema(value_type = String, required = false, format = Uuid)]
+    #[schema(value_type = Option<String>, required = false, format = Uuid)]
     pub id: Option<JobId>,
     /// Makes it the only one of its kind for this key: 1 to 255 bytes. Without a key, `unique_within` and
     /// `unique_for_good` are about jobs with the same payload.
-    #[schema(value_type = String, required = false, min_length = 1, max_length = 255)]
+    #[schema(value_type = Option<String>, required = false, min_length = 1, max_length = 255)]
     pub unique_key: Option<String>,
     /// Holds the key for a fixed window of this length, cut from 1970 UTC, instead of until the job ends.
-    #[schema(value_type = String, required = false, example = "1d")]
+    #[schema(value_type = Option<String>, required = false, example = "1d")]
     pub unique_within: Option<Span>,
     /// Once it succeeded, holds the key for good.
     #[serde(default)]

@@ -132,6 +132,7 @@ async fn an_action_on_a_missing_job_is_404_and_with_a_bad_body_422(store: TestSt
     for action in ["cancel", "retry", "rerun", "run-now"] {
         assert_eq!(api.ask(&format!("{none}/{action}")).await.problem().0, 404, "{action}");
     }
+    assert_eq!(api.post(&format!("{none}/cancel"), " null ").await.problem().0, 404);
     let id = api.add(r#"{"kind": "k"}"#).await;
     let path = format!("/api/v1/jobs/{id}");
     assert_eq!(
