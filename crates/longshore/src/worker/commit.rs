@@ -3,7 +3,7 @@
 use super::run::{Run, Went};
 use crate::job::outcome::storable;
 use crate::job::{JobError, Outcome, State};
-use crate::store::{Ack, Held};
+use crate::store::{Ack, DoneInTx, Held};
 
 /// Ends the handler's transaction, if there is one, and says how the run went after that.
 ///
@@ -31,7 +31,10 @@ pub(super) async fn settle(run: &Run, went: Went) -> Went {
     let ending = run
         .client()
         .engine()
-        .spawn(async move { store.finish_tx(open, node, held, output.as_deref()).await });
+        .spawn(async move {
+            let done = DoneInTx { held, output: output.as_deref(), said: &[] };
+            store.finish_tx(open, node, done).await
+        });
     let outcome = match ending.await {
         Ok(Ok(Ack::Recorded(State::Succeeded))) => return Went::Committed,
         Ok(Ok(Ack::Recorded(_))) => Outcome::Cancel("cancelled; its work was rolled back".into()),
