@@ -2,6 +2,7 @@
 //! redacted.
 
 use longshore::job::{AttemptError, Cancel};
+use longshore::store::ProgressRow;
 use longshore::{Backoff, JobId, JobRow, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -38,6 +39,15 @@ pub(crate) struct JobView<'a> {
     cancel: Option<&'a Cancel>,
     node: Option<String>,
     lease: Option<i64>,
+}
+
+/// A job with how far it is.
+#[derive(Serialize)]
+pub(crate) struct ShownView<'a> {
+    #[serde(flatten)]
+    pub job: JobView<'a>,
+    /// What it said last; null if it said nothing.
+    pub progress: Option<ProgressRow>,
 }
 
 /// One page of jobs.

@@ -227,6 +227,30 @@ impl LogPart {
     pub fn count(&self) -> u64 {
         self.count as u64
     }
+
+    /// Whether so many lines are enough for one.
+    pub(crate) fn is_full(lines: usize, bytes: usize) -> bool {
+        lines >= PART_LINES || bytes >= PART_BYTES
+    }
+
+    /// The first line's number in its run.
+    pub(crate) fn nth(&self) -> i64 {
+        self.nth
+    }
+
+    /// How many lines before them are not there.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out as u64
+    }
+
+    /// One before it gave way.
+    pub(crate) fn add_left_out(&mut self, gone: &LogPart) {
+        self.left_out += gone.left_out + gone.count;
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.lines.len()
+    }
 }
 
 /// What one run said since the last time.
