@@ -275,3 +275,125 @@ impl Book {
         pages.has_news() && !pages.closed && !pages.kept_back
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+
+    /// A desk that only counts.
+    #[derive(Default)]
+    struct Heap {
+        bytes: AtomicUsize,
+        calls: AtomicUsize,
+    }
+
+    impl Desk for Heap {
+        fn bytes(&self) -> &AtomicUsize {
+            &self.bytes
+        }
+
+        fn dirty(&self, _: Arc<Book>, _: bool) {
+            self.calls.fetch_add(1, Ordering::SeqCst);
+        }
+
+        fn now(&self) -> crate::Timestamp {
+            crate::Timestamp::now()
+        }
+    }
+
+    fn book() -> (Arc<Heap>, Arc<Book>) {
+        let desk = Arc::new(Heap::default());
+        let weak: Weak<Heap> = Arc::downgrade(&desk);
+        let held = Held { id: JobId::new(), lease: 1 };
+        (desk, Arc::new(Book::new(held, "k", Level::Info, weak)))
+    }
+
+    fn say(book: &Arc<Book>, message: &str) {
+        book.line(Level::Info, "app", message, &Map::new());
+    }
+
+    /// The parts' first numbers, how many lines each has, and how many before it are missing.
+    fn shape(said: &[Saying]) -> Vec<(i64, u64, u64)> {
+        let parts = said.iter().filter_map(|saying| saying.log.as_ref());
+        parts.map(|part| (part.nth(), part.count(), part.left_out())).collect()
+    }
+
+    #[test]
+    fn the_desk_is_told_once_and_again_after_it_was_round() {
+        let (desk, book) = book();
+        (0..10).for_each(|_| say(&book, "line"));
+        book.line(Level::Debug, "app", "unwanted", &Map::new());
+        assert_eq!(desk.calls.load(Ordering::SeqCst), 1);
+        assert_eq!(book.take(false).and_then(|saying| saying.log).unwrap().count(), 10);
+        assert!(book.take(false).is_none());
+        say(&book, "line");
+        assert_eq!(desk.calls.load(Ordering::SeqCst), 2);
+    }
+
+    #[test]
+    fn what_could_not_be_written_comes_first_and_in_its_order() {
+        let (desk, book) = book();
+        (0..600).for_each(|_| say(&book, "line"));
+        let taken: Vec<Saying> = std::iter::from_fn(|| book.take(true)).collect();
+        assert_eq!(
+            shape(&taken),
+            [(0, 250, 0), (250, 250, 0)],
+            "the rest waits for the next round"
+        );
+        taken.into_iter().for_each(|saying| book.put_back(saying));
+        say(&book, "later");
+
+        let last = book.take_last();
+
+        assert_eq!(shape(&last), [(0, 250, 0), (250, 250, 0), (500, 101, 0)]);
+        assert_eq!(desk.bytes.load(Ordering::SeqCst), 0);
+        say(&book, "after the end");
+        assert!(book.take_last().is_empty());
+    }
+
+    #[test]
+    fn a_database_that_is_away_for_long_fills_no_memory() {
+        let (desk, book) = book();
+        for _ in 0..20 {
+            (0..300).for_each(|_| say(&book, "line"));
+            if let Some(saying) = book.take(false) {
+                book.answered(saying, None);
+            }
+        }
+        let last = book.take_last();
+        let kept: u64 = shape(&last).iter().map(|(_, count, _)| count).sum();
+        let missing: u64 = shape(&last).iter().map(|(.., left_out)| left_out).sum();
+        assert!(kept <= 2 * MAX_LOG_LINES as u64, "{kept}");
+        assert_eq!(kept + missing, 6_000, "every line is kept or counted");
+        assert_eq!(desk.bytes.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn all_books_together_have_a_bound() {
+        let (desk, book) = book();
+        desk.bytes.store(MAX_ALL_BYTES - 100, Ordering::SeqCst);
+        (0..50).for_each(|_| say(&book, "line"));
+        let last = book.take_last();
+        assert!(last.is_empty() || shape(&last)[0].2 >= 48, "{:?}", shape(&last));
+        assert_eq!(desk.bytes.load(Ordering::SeqCst), MAX_ALL_BYTES - 100);
+    }
+
+    #[test]
+    fn the_same_progress_is_written_once() {
+        let (_desk, book) = book();
+        let half = || Progress::new(0.5, "half").unwrap();
+        book.show(half());
+        let saying = book.take(false).unwrap();
+        book.show(half());
+        assert!(book.take(false).is_none());
+        // Unless that write came to nothing.
+        book.put_back(saying);
+        assert_eq!(book.take(false).unwrap().progress, Some(half()));
+        book.keep_back();
+        book.show(Progress::new(0.6, "").unwrap());
+        assert!(book.take(false).is_none() && !book.is_dirty());
+        assert_eq!(book.take_last().len(), 1);
+    }
+}
