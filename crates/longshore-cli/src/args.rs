@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use longshore::JobId;
+use longshore::store::Level;
 
 use lists::QUERY;
 pub(crate) use lists::{CheckDeployArgs, CountArgs, ExportArgs, ListArgs, WatchArgs};
@@ -178,6 +179,8 @@ pub(crate) enum JobsCommand {
         #[arg(long)]
         reveal: bool,
     },
+    /// Show what a job's runs have logged
+    Logs(LogsArgs),
     /// End a waiting job, or ask the node of a running one to stop it
     Cancel {
         /// The job
@@ -209,6 +212,21 @@ pub(crate) enum JobsCommand {
     Delete(WhichArgs),
     /// Make scheduled, retrying, dead or cancelled jobs run again now
     Retry(RetryArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct LogsArgs {
+    /// The job
+    pub id: JobId,
+    /// Only of this attempt [default: all that are kept]
+    #[arg(long, value_name = "N")]
+    pub attempt: Option<u32>,
+    /// Only lines this grave or graver: error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL", default_value = "trace", hide_default_value = true)]
+    pub level: Level,
+    /// Go on with lines as they come, until the job ends
+    #[arg(long, short)]
+    pub follow: bool,
 }
 
 #[derive(Debug, clap::Args)]

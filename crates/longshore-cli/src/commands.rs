@@ -36,6 +36,11 @@ pub(crate) fn log_level(command: &Command) -> &'static str {
     }
 }
 
+/// Whether it is a worker of the application's handlers. The benchmark's say nothing.
+pub(crate) fn runs_handlers(command: &Command) -> bool {
+    matches!(command, Command::Serve(_) | Command::Dev(_))
+}
+
 pub(crate) async fn run(context: Context, command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Dev(args) => dev::run(context, args).await,

@@ -64,7 +64,8 @@ pub fn run(app: App) -> ExitCode {
 
 fn work(app: App, args: Args) -> Result<Exit, Failure> {
     let settings = settings::load(&args)?;
-    logs::start(&settings.log, commands::log_level(&args.command))?;
+    let kept = commands::runs_handlers(&args.command).then_some(settings.worker.log_level);
+    logs::start(&settings.log, commands::log_level(&args.command), kept)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

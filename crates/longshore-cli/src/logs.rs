@@ -2,15 +2,22 @@
 
 use std::io::IsTerminal;
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt;
+use longshore::RunLog;
+use longshore::store::Level;
+use tracing_subscriber::prelude::*;
+use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::exit::Failure;
 use crate::settings::{LogFormat, LogSettings};
 
 /// Starts logging. `level` is the command's own, used when neither the settings nor `RUST_LOG` name
-/// one.
-pub(crate) fn start(settings: &LogSettings, level: &str) -> Result<(), Failure> {
+/// one. What handlers say is kept with their jobs from the level `kept` on; it is none in a command that runs no
+/// handlers.
+pub(crate) fn start(
+    settings: &LogSettings,
+    level: &str,
+    kept: Option<Level>,
+) -> Result<(), Failure> {
     let asked = match settings.level.as_str() {
         "" => std::env::var("RUST_LOG").ok().filter(|text| !text.is_empty()),
         level => Some(level.to_owned()),
@@ -21,13 +28,16 @@ pub(crate) fn start(settings: &LogSettings, level: &str) -> Result<(), Failure> 
 
     let on_terminal = std::io::stderr().is_terminal();
     let colours = on_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let lines = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
-    let started = match settings.format {
-        LogFormat::Auto if on_terminal => lines.compact().with_target(false).try_init(),
-        LogFormat::Compact => lines.compact().with_target(false).try_init(),
-        LogFormat::Pretty => lines.pretty().try_init(),
-        LogFormat::Auto | LogFormat::Json => lines.json().flatten_event(true).try_init(),
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
+    let lines = match settings.format {
+        LogFormat::Auto if on_terminal => lines.compact().with_target(false).boxed(),
+        LogFormat::Compact => lines.compact().with_target(false).boxed(),
+        LogFormat::Pretty => lines.pretty().boxed(),
+        LogFormat::Auto | LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
+    let kept = kept.map(|level| RunLog::layer().with_level(level));
+    let started =
+        tracing_subscriber::registry().with(lines.with_filter(filter)).with(kept).try_init();
     // An application that logs in its own way has started already, and keeps it.
     let _ = started;
     Ok(())

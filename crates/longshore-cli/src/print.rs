@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use comfy_table::{Table, presets};
 use longshore::Timestamp;
+use longshore::store::ProgressRow;
 use serde::Serialize;
 use unicode_general_category::{GeneralCategory, get_general_category};
 
@@ -94,6 +95,14 @@ pub(crate) fn short(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(most - 1).chain(['…']).collect()
+}
+
+/// `40 %, page 4 of 10 (attempt 1)`.
+pub(crate) fn progress_words(said: &ProgressRow) -> String {
+    // Down: what is not done must not look so.
+    let percent = (said.fraction * 100.0).floor();
+    let text = if said.text.is_empty() { "" } else { &format!(", {}", visible(&said.text)) };
+    format!("{percent} %{text} (attempt {})", said.attempt)
 }
 
 /// `2026-03-01 12:00:00Z (3 min ago)`.

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use longshore::store::Level;
 use longshore::{Limits, WorkerConfig};
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,8 @@ pub struct WorkerSettings {
     pub drain: Span,
     /// How often an idle node looks for work that nobody told it of. Default 1 s.
     pub poll: Span,
+    /// What handlers log is kept with their jobs from this level on. Default `info`.
+    pub log_level: Level,
     /// Whether it takes part in upkeep. Default yes.
     #[serde(deserialize_with = "layers::text_or")]
     pub upkeep: bool,
@@ -108,6 +111,7 @@ impl Default for Settings {
                 lease: Span(worker.lease_for),
                 drain: Span(worker.drain_for),
                 poll: Span(worker.poll_every),
+                log_level: worker.log_level,
                 upkeep: worker.upkeep,
             },
             http: HttpSettings::default(),
@@ -137,6 +141,7 @@ impl Settings {
             stop_margin: sixth,
             poll_every: self.worker.poll.0,
             drain_for: self.worker.drain.0,
+            log_level: self.worker.log_level,
             upkeep: self.worker.upkeep,
         }
     }

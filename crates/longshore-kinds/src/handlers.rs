@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use longshore::{JobError, Outcome, Run, StopReason, Worker};
 
@@ -10,6 +11,9 @@ use crate::demo::{Fail, Sleep};
 use crate::error::KindError;
 use crate::files::FilesRoot;
 use crate::resize_image::{ImageLimits, ResizeImage, resize};
+
+/// A shorter sleep says nothing, and a longer one no more often.
+const SILENT: Duration = Duration::from_secs(1);
 
 /// What the built-in kinds may do.
 #[derive(Clone, Debug)]
@@ -43,9 +47,27 @@ async fn sleep(run: Run) -> Outcome {
         Err(dead) => return dead,
     };
     tokio::select! {
-        () = tokio::time::sleep(span) => Outcome::Done(None),
+        () = rest(&run, span) => Outcome::Done(None),
         reason = run.stopped() => stopped(reason),
     }
+}
+
+/// Sleeps, and says how far it is if that takes a while.
+async fn rest(run: &Run, span: Duration) {
+    if span < SILENT {
+        return tokio::time::sleep(span).await;
+    }
+    run.log().info(format!("asleep for {span:?}"));
+    let (began, progress) = (Instant::now(), run.progress());
+    let mut slept = Duration::ZERO;
+    while slept < span {
+        let left = span - slept;
+        progress
+            .set(slept.as_secs_f64() / span.as_secs_f64(), format!("{} s left", left.as_secs()));
+        tokio::time::sleep(left.min(SILENT)).await;
+        slept = began.elapsed();
+    }
+    progress.set(1.0, "awake");
 }
 
 fn fail(run: &Run) -> Outcome {

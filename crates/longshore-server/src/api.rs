@@ -20,7 +20,7 @@ use crate::server::App;
 pub(crate) const BASE: &str = "/api/v1";
 
 pub(crate) fn router(config: &ServerConfig) -> OpenApiRouter<App> {
-    use jobs::{act, answers, batch, change, create, export, list, show};
+    use jobs::{act, answers, batch, change, create, export, list, logs, show};
     let table = [
         (Right::JobsEnqueue, routes!(create::enqueue)),
         (Right::JobsEnqueue, sized(config.batch_bytes, routes!(batch::enqueue))),
@@ -33,6 +33,7 @@ pub(crate) fn router(config: &ServerConfig) -> OpenApiRouter<App> {
         (Right::JobsRead, routes!(answers::attempts)),
         (Right::JobsRead, routes!(answers::output)),
         (Right::JobsRead, routes!(answers::wait)),
+        (Right::JobsRead, routes!(logs::logs)),
         (Right::JobsCancel, routes!(act::cancel)),
         (Right::JobsRetry, routes!(act::retry)),
         (Right::JobsEdit, routes!(change::edit)),

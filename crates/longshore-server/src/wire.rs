@@ -13,7 +13,7 @@ pub use action::{CancelBody, RerunBody, RescheduleBody, RetryBody};
 pub use answer::{BatchAnswer, BatchResult, CountView, EnqueuedView, NodesView};
 pub use edit::EditBody;
 pub use export::{ExportFormat, json_line};
-pub use job::{AttemptView, CancelView, JobView, PageView, StateWord};
+pub use job::{AttemptView, CancelView, JobView, PageView, ProgressView, ShownView, StateWord};
 pub use new_job::{
     BackoffBody, JobBody, MAX_ATTEMPTS, OnConflictWord, PRIORITIES, UniqueParts, VERSIONS, within,
 };

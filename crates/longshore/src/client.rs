@@ -16,8 +16,8 @@ use crate::engine::Engine;
 use crate::job::{Invalid, JobId, JobRow, Limits, NewJob, State};
 use crate::query::Filter;
 use crate::store::{
-    self, AskCancel, Check, Count, Depth, Detail, Edit, Effort, Enqueued, ListQuery, NodeRow, Page,
-    Result, Store, StoreError, StoreOptions, Tx,
+    self, AskCancel, Check, Count, Depth, Detail, Edit, Effort, Enqueued, ListQuery, LogPage,
+    LogQuery, NodeRow, Page, ProgressRow, Result, Store, StoreError, StoreOptions, Tx,
 };
 pub use each::Acted;
 pub use export::Export;
@@ -252,10 +252,21 @@ impl Client {
         self.call(move |store| async move { store.edit(id, &edit).await }).await
     }
 
-    /// Removes a job, with its payload and history, and frees its unique key.
+    /// Removes a job, with its payload, history and log, and frees its unique key.
     /// [`StoreError::Refused`] while it runs: cancel it first. [`StoreError::NotFound`] if there is none.
     pub async fn delete(&self, id: JobId) -> Result<()> {
         self.call(move |store| async move { store.delete(id).await }).await
+    }
+
+    /// Lines of a job's log, oldest first, page by page: [`LogPage::next`] says where the next one goes on. A page
+    /// without lines of a job that runs is no end: ask again later. None of a job that is not there (any more).
+    pub async fn logs(&self, id: JobId, query: LogQuery) -> Result<LogPage> {
+        self.call(move |store| async move { store.log(id, &query).await }).await
+    }
+
+    /// What a job said last of how far it is, and in which attempt; `None` if it said nothing, or is not there.
+    pub async fn progress(&self, id: JobId) -> Result<Option<ProgressRow>> {
+        self.call(move |store| async move { store.progress(id).await }).await
     }
 
     /// All nodes, live ones first; those that were lost stay for an hour or so, those that stopped are gone.

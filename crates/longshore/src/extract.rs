@@ -32,14 +32,19 @@
 //! }
 //! ```
 
+mod enqueue;
 mod state;
+mod told;
 mod tx;
 
 use std::future::Future;
 use std::time::{Duration, Instant};
 
+pub(crate) use enqueue::Counts;
+pub use enqueue::Enqueue;
 pub use state::State;
 pub(crate) use state::States;
+pub use told::{Log, Progress};
 pub use tx::Tx;
 pub(crate) use tx::TxCell;
 

@@ -73,6 +73,8 @@ mod observe; // what a node tells about itself
 mod client; // puts jobs in and answers questions about them
 pub mod extract; // what a handler may ask for
 pub mod handler; // functions that run typed jobs
+#[cfg(feature = "capture")]
+mod capture; // what handlers say to `tracing`
 mod worker; // claims jobs, runs them, writes how they ended
 mod upkeep; // the leader's chores
 #[cfg(feature = "testing")]
@@ -80,6 +82,8 @@ pub mod testing; // jobs in tests: a database each, a clock that stands, nothing
 #[cfg(feature = "bench")]
 pub mod bench; // the figure, the floor and the ratio
 
+#[cfg(feature = "capture")]
+pub use capture::RunLog;
 #[cfg(feature = "postgres")]
 pub use client::SqlCall;
 pub use client::{Acted, Client, Export, OutputError, PruneOptions, PruneReport};
@@ -106,6 +110,11 @@ pub use worker::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/jobs.md")]
 struct GuideToJobs;
+
+/// The same of the page about progress and logs.
+#[cfg(all(doctest, feature = "capture"))]
+#[doc = include_str!("../../../docs/guide/progress-and-logs.md")]
+struct GuideToProgressAndLogs;
 
 /// The same of the page about tests.
 #[cfg(all(doctest, feature = "macros", feature = "sqlite", feature = "testing"))]

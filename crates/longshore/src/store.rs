@@ -12,6 +12,7 @@ mod migration;
 mod node;
 mod query;
 mod retention;
+pub(crate) mod said;
 mod tx;
 mod wake;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -39,7 +40,7 @@ pub use claim::{
     ANY_VERSION, Claim, Claimed, ClaimedJob, KindAsk, LANES, LaneMark, QueueAsk, START,
 };
 pub use edit::Edit;
-pub use ending::{Ack, Ending, Held, MAX_THROTTLES, NodeFault};
+pub use ending::{Ack, DoneInTx, Ending, Held, MAX_THROTTLES, NodeFault};
 pub use error::StoreError;
 pub use migration::Migration;
 pub use node::{Beat, Lead, NewNode, NodeId, NodeRow, Pulse, Rescued, Term};
@@ -49,6 +50,11 @@ pub use query::{
 };
 pub use retention::{
     DEFAULT_KEEP, Keep, MAX_RULES, Pruned, Pruner, Removed, RetentionRule, RetentionScope,
+};
+pub use said::{
+    Level, LogLine, LogPage, LogPart, LogPlace, LogQuery, LogRow, MAX_LINE_BYTES, MAX_LOG_ATTEMPTS,
+    MAX_LOG_BYTES, MAX_LOG_LINES, MAX_LOG_PAGE, MAX_PROGRESS_BYTES, Progress, ProgressRow, Said,
+    Saying, UnknownLevel,
 };
 pub use tx::{Conn, Driver, OpenTx, Tx};
 pub use wake::{Wake, WakeHub, Woken};
@@ -113,20 +119,29 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// for what ended well and is kept, and does no harm otherwise.
     async fn finish(&self, node: NodeId, ended: &[(Held, Ending)]) -> Result<Vec<Ack>>;
 
+    /// Keeps what runs said while they run, one answer each, in order: how far they are, and log lines.
+    /// [`Said::LeaseLost`]: the job is somebody else's by now, and nothing was written for it. A job comes at
+    /// most once in a call. Each attempt has a log of its own, numbered from 1 in the order of the calls; one that
+    /// is given back or snoozed goes on with it. Of an attempt the newest [`MAX_LOG_LINES`] lines are kept, in
+    /// [`MAX_LOG_BYTES`]; of a job the newest [`MAX_LOG_ATTEMPTS`] attempts. A crash of the database may take the
+    /// last of it. A repeat adds nothing.
+    async fn say(&self, node: NodeId, said: &[Saying]) -> Result<Vec<Said>>;
+
+    /// Some lines of a job's log, oldest first, wherever the job is; none of a job that is not there.
+    async fn log(&self, id: JobId, query: &LogQuery) -> Result<LogPage>;
+
+    /// What a job said last of how far it is; `None` if it said nothing, or is not there.
+    async fn progress(&self, id: JobId) -> Result<Option<ProgressRow>>;
+
     /// Begins a transaction for a handler to work in. On SQLite nobody else writes until it ends.
     async fn begin_tx(&self) -> Result<OpenTx>;
 
     /// Writes that a run ended well in the handler's own transaction, and commits both. With any other
     /// answer than [`State::Succeeded`] (the lease is lost, or the job was asked to cancel) both are rolled
     /// back, and the run is still to be ended. After an error it may have been committed; a
-    /// [`Store::finish`] of the same run waits for that and then answers what became of it.
-    async fn finish_tx(
-        &self,
-        tx: OpenTx,
-        node: NodeId,
-        held: Held,
-        output: Option<&str>,
-    ) -> Result<Ack>;
+    /// [`Store::finish`] of the same run waits for that and then answers what became of it. What the run said last
+    /// is kept too; if it is rolled back, perhaps not.
+    async fn finish_tx(&self, tx: OpenTx, node: NodeId, done: DoneInTx<'_>) -> Result<Ack>;
 
     /// Ends a waiting job as cancelled ([`State::Cancelled`]), or asks the node of a running one to
     /// stop it ([`State::Running`]). Refused for a job that ended. Asking again changes nothing.
@@ -145,7 +160,7 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// unless it names a version.
     async fn edit(&self, id: JobId, edit: &Edit) -> Result<u32>;
 
-    /// Removes a job that does not run, with its payload, history and unique keys. A repeat finds
+    /// Removes a job that does not run, with its payload, history, log and unique keys. A repeat finds
     /// nothing.
     async fn delete(&self, id: JobId) -> Result<()>;
 
@@ -210,8 +225,8 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// Removes the rule with this scope; whether there was one.
     async fn remove_retention(&self, scope: &RetentionScope) -> Result<bool>;
 
-    /// One bounded step of a prune: removes some jobs that are past their time, each with its payload,
-    /// or looks for them, for some hundredths of a second at most. What was looked at is remembered
+    /// One bounded step of a prune: removes some jobs that are past their time, each with its payload
+    /// and log, or looks for them, for some hundredths of a second at most. What was looked at is remembered
     /// as long as the same pruner calls and no rule changes, so that a later step need not look
     /// again. Jobs that move meanwhile (a retry, a cancel) are left alone. A repeat does no harm.
     ///

@@ -1,5 +1,6 @@
 //! Claims jobs, runs them, writes how they ended.
 
+mod book;
 mod claimer;
 mod commit;
 mod config;
@@ -16,6 +17,7 @@ pub(crate) mod patience;
 mod registry;
 mod run;
 mod runs;
+mod scribe;
 mod slots;
 mod verdict;
 
@@ -36,6 +38,7 @@ use crate::job::{IntoOutcome, Job};
 use crate::observe::{Gauges, Health};
 use crate::store::{NewNode, NodeId, Result, StoreError};
 use crate::upkeep;
+pub(crate) use book::Book;
 pub use config::WorkerConfig;
 pub use decoders::{Decoders, Fit};
 pub(crate) use heartbeat::Beating;
@@ -261,6 +264,7 @@ impl Worker {
             registry: std::mem::take(&mut self.registry),
             states: Arc::new(std::mem::take(&mut self.states)),
             hooks: Hooks::start(std::mem::take(&mut self.hooks), &on),
+            log_level: self.config.log_level,
         };
         let process = Process { worker: self, known, on, gauges: gauges.clone(), asked };
         let task = client.engine().spawn(process.run());
@@ -293,6 +297,7 @@ impl Worker {
             registry: self.registry,
             states: Arc::new(self.states),
             hooks: Hooks::at_once(self.hooks),
+            log_level: self.config.log_level,
         })
     }
 
@@ -420,6 +425,7 @@ impl Process {
         let Worker { client, config, queues, .. } = &self.worker;
         let known = self.known.clone();
         let (runs, ends) = Runs::new(self.on.clone(), client.clone(), known, id);
+        let scribe = client.engine().spawn(Arc::clone(runs.scribe()).run());
         let asks = self.known.registry.asks().into();
         let claimer = claimer::Claimer::new(id, asks, config.poll_every);
         let parts = (Slots::new(queues), runs, claimer);
@@ -451,6 +457,7 @@ impl Process {
         let woken = client.store().wakes().subscribe();
         let inputs = Inputs { ends, beating, asked: self.asked.clone(), woken };
         let over = node.serve(inputs).await;
+        scribe.abort();
         end_upkeep.send_replace(true);
         if over == Over::Stopped {
             if let Some(upkeep) = upkeep {

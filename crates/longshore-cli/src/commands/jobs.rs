@@ -3,6 +3,7 @@
 mod edit;
 mod export;
 mod list;
+mod logs;
 mod matching;
 mod show;
 mod watch;
@@ -15,7 +16,7 @@ use crate::args::JobsCommand;
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
-use longshore_server::wire::JobView;
+use longshore_server::wire::{JobView, ShownView};
 
 pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, Failure> {
     match command {
@@ -24,6 +25,7 @@ pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, 
         JobsCommand::Watch(args) => watch::run(&context, args).await,
         JobsCommand::Export(args) => export::run(&context, args).await,
         JobsCommand::Show { id, reveal } => show(&context, id, reveal).await,
+        JobsCommand::Logs(args) => logs::run(&context, args).await,
         JobsCommand::Cancel { id, why, by } => {
             let by = by.or_else(user_name);
             cancel(&context, id, AskCancel { by, why }).await
@@ -39,10 +41,11 @@ pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, 
 async fn show(context: &Context, id: JobId, reveal: bool) -> Result<Exit, Failure> {
     let client = open_existing(&context.settings).await?;
     let job = if reveal { client.reveal(id).await? } else { client.get(id).await? };
+    let progress = client.progress(id).await?;
     if context.json {
-        json(&JobView::new(&job))?;
+        json(&ShownView { job: JobView::new(&job), progress })?;
     } else {
-        show::job(&job)?;
+        show::job(&job, progress.as_ref())?;
     }
     Ok(Exit::Ok)
 }

@@ -11,7 +11,56 @@ both!(
     jobs_are_deleted,
     all_that_match_are_retried_and_deleted,
     a_dead_job_is_retried_with_its_payload_mended,
+    what_a_run_says_is_shown_and_followed,
 );
+
+fn what_a_run_says_is_shown_and_followed(place: Place) {
+    let place = place.migrated();
+    let quiet = place.enqueue(&["noop"]);
+    let id = place.enqueue(&["sleep", "--payload", "{\"seconds\": 3}"]);
+    let shown = place.json(&["jobs", "show", &id]);
+    assert!(shown["progress"].is_null() && shown["payload"]["seconds"] == 3, "{shown}");
+    let server = place.serve(&[]);
+
+    // To its end, with the lines that come meanwhile.
+    let followed = place.run(&["jobs", "logs", &id, "-f"]);
+    assert_eq!(followed.code, 0, "{followed:?}");
+    assert!(followed.out.contains("#1  info   sleep: asleep for 3s"), "{followed:?}");
+    let shown = place.json(&["jobs", "show", &id]);
+    assert_eq!(shown["state"], "succeeded");
+    assert_eq!(
+        (&shown["progress"]["fraction"], &shown["progress"]["text"]),
+        (&1.0.into(), &"awake".into())
+    );
+    assert!(place.run(&["jobs", "show", &id]).out.contains("100 %, awake (attempt 1)"));
+
+    let lines = place.run(&["jobs", "logs", &id, "--attempt", "1", "--json"]).out;
+    let line: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&line["attempt"], &line["line"], &line["level"]),
+        (&1.into(), &1.into(), &"info".into())
+    );
+    let none = place.run(&["jobs", "logs", &id, "--level", "error"]);
+    assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (0, "", "no lines\n"));
+    assert_eq!(place.run(&["jobs", "logs", &quiet]).err, "no lines\n");
+    let wrong = place.run(&["jobs", "logs", &id, "--level", "loud"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("error, warn, info, debug or trace"), "{wrong:?}");
+    let missing = place.run(&["jobs", "logs", "019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10"]);
+    assert_eq!(
+        missing.code,
+        place.run(&["jobs", "show", "019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10"]).code
+    );
+
+    // Who waits or watches sees how far it is.
+    let waited = place.run(&["enqueue", "sleep", "--payload", "{\"seconds\": 4}", "--wait"]);
+    assert_eq!(waited.code, 0, "{waited:?}");
+    assert!(waited.err.contains(" s left (attempt 1)"), "{waited:?}");
+    let id = place.enqueue(&["sleep", "--payload", "{\"seconds\": 2}"]);
+    let watched = place.run(&["jobs", "watch", &id]).out;
+    assert!(watched.contains("progress   ") && watched.contains("s left"), "{watched}");
+    drop(server);
+}
 
 fn pages_and_filters(place: Place) {
     let place = place.migrated();

@@ -7,4 +7,5 @@ pub(super) mod change;
 pub(super) mod create;
 pub(super) mod export;
 pub(super) mod list;
+pub(super) mod logs;
 pub(super) mod show;

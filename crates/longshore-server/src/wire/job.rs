@@ -2,6 +2,7 @@
 //! redacted.
 
 use longshore::job::{AttemptError, Cancel};
+use longshore::store::ProgressRow;
 use longshore::{Backoff, JobId, JobRow, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -85,6 +86,33 @@ pub struct JobView<'a> {
     node: Option<String>,
     /// That node's own number for the claim.
     lease: Option<i64>,
+}
+
+/// A job with how far it is.
+#[derive(Serialize, ToSchema)]
+pub struct ShownView<'a> {
+    /// The job.
+    #[serde(flatten)]
+    pub job: JobView<'a>,
+    /// What it said last of how far it is; null if it said nothing.
+    #[schema(value_type = Option<ProgressView>)]
+    pub progress: Option<ProgressRow>,
+}
+
+/// How far a run is, in its own words.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "describes the library's own type")]
+pub struct ProgressView {
+    /// The attempt that said it.
+    attempt: u32,
+    /// From 0 to 1.
+    #[schema(minimum = 0, maximum = 1)]
+    fraction: f64,
+    /// What it does.
+    text: String,
+    /// When it said so.
+    #[schema(format = DateTime)]
+    at: String,
 }
 
 /// One page of jobs, newest first.

@@ -155,6 +155,45 @@ async fn who_knows_a_job_is_told_only_of_news(store: TestStore) {
 }
 
 #[longshore::test(both)]
+async fn what_a_run_says_is_read_line_by_line(store: TestStore) {
+    let api = Api::of(&store);
+    let talker = || {
+        Worker::new(store.client()).handle("talk", |run| async move {
+            run.progress().set(0.5, "half");
+            for n in 1..=3 {
+                run.log().info(format!("step {n}"));
+            }
+            Outcome::Done(None)
+        })
+    };
+    let id = api.add(r#"{"kind": "talk"}"#).await;
+    let path = format!("/api/v1/jobs/{id}");
+    assert_eq!(api.get(&path).await.json()["progress"], json!(null));
+    assert_eq!(api.get(&format!("{path}/logs")).await.json()["lines"], json!([]));
+    store.drain(talker()).await;
+    let progress = api.get(&path).await.json()["progress"].clone();
+    assert_eq!((&progress["fraction"], &progress["text"]), (&json!(0.5), &json!("half")));
+
+    let mut said = Vec::new();
+    let mut after = String::new();
+    for _ in 0..3 {
+        let page = api.get(&format!("{path}/logs?limit=1{after}")).await.json();
+        assert_eq!(page["lines"].as_array().map(Vec::len), Some(1), "{page}");
+        said.push(page["lines"][0]["message"].as_str().unwrap().to_owned());
+        after = format!("&after={}", page["next"].as_str().unwrap());
+    }
+    assert_eq!(said, ["step 1", "step 2", "step 3"]);
+    let end = api.get(&format!("{path}/logs?limit=1{after}")).await.json();
+    assert_eq!((&end["lines"], &end["more"]), (&json!([]), &json!(false)));
+    let grave = api.get(&format!("{path}/logs?level=warn")).await.json();
+    assert_eq!(grave["lines"], json!([]));
+    for (query, place) in [("limit=0", "limit"), ("after=x", "after"), ("level=loud", "")] {
+        let (status, _, _, parameter) = api.get(&format!("{path}/logs?{query}")).await.problem();
+        assert_eq!((status, parameter.as_str()), (400, place), "{query}");
+    }
+}
+
+#[longshore::test(both)]
 async fn a_unique_job_is_added_once(store: TestStore) {
     let api = Api::of(&store);
     let body = |rule: &str| {

@@ -35,6 +35,7 @@ use crate::worker::Run;
 pub struct Tx<DB: Driver> {
     open: OwnedMutexGuard<Option<OpenTx>>,
     store: Arc<dyn Store>,
+    run: Run,
     driver: std::marker::PhantomData<fn(DB)>,
 }
 
@@ -43,6 +44,10 @@ impl<DB: Driver> Tx<DB> {
     pub async fn conn(&mut self) -> Result<&mut DB::Connection, StoreError> {
         if self.open.is_none() {
             *self.open = Some(self.store.begin_tx().await?);
+            if self.store.backend() == "sqlite" {
+                // Nobody else can write before it ends, and it keeps what the run said.
+                self.run.book().keep_back();
+            }
         }
         let open = self.open.as_mut().expect("it was begun");
         DB::of(open.conn()).ok_or_else(|| StoreError::config(wrong::<DB>(self.store.backend())))
@@ -54,7 +59,7 @@ impl<DB: Driver> FromRun for Tx<DB> {
         let open = Arc::clone(run.tx().0.get_or_init(Arc::default)).try_lock_owned();
         let open = open.map_err(|_| JobError::dead("a handler can take `Tx` once only"))?;
         let store = Arc::clone(run.client().store());
-        Ok(Tx { open, store, driver: std::marker::PhantomData })
+        Ok(Tx { open, store, run: run.clone(), driver: std::marker::PhantomData })
     }
 
     fn check(given: &Given<'_>) -> Result<(), String> {

@@ -54,6 +54,12 @@ pub enum Problem {
         /// The largest allowed.
         max: i64,
     },
+    /// Not a number from 0 to 1.
+    #[error("is {value}; it may be 0 to 1")]
+    NotAFraction {
+        /// The number given.
+        value: f64,
+    },
     /// A point in time outside the years 0000 to 9999.
     #[error("is outside 0000-01-01T00:00:00Z to 9999-12-31T23:59:59.999999Z")]
     Time,

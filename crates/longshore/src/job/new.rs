@@ -275,6 +275,11 @@ impl NewJob {
         }
     }
 
+    /// Whether the caller said which id it has.
+    pub(crate) fn has_callers_id(&self) -> bool {
+        self.id_is_callers
+    }
+
     /// The id it will have.
     pub fn id(&self) -> JobId {
         self.id

@@ -83,6 +83,18 @@ pub(crate) fn orphans(jobs: i64) -> Check {
     )
 }
 
+/// What both say of logs and progress that outlived their jobs. Only a deletion by hand leaves any.
+pub(crate) fn unowned(jobs: i64) -> Check {
+    match jobs {
+        0 => Check::ok("logs", "every log belongs to a job"),
+        _ => Check::warn(
+            "logs",
+            format!("{jobs} jobs are gone and have left a log or a progress behind"),
+            "delete jobs with `longshore jobs delete`, not by hand; what is left only takes room",
+        ),
+    }
+}
+
 /// How many nodes live.
 pub(crate) fn nodes(live: i64) -> Check {
     match live {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::said::Saying;
 use crate::job::{AttemptError, JobId, State};
 
 /// A run that a node holds: which job, under which of its claims.
@@ -11,6 +12,17 @@ pub struct Held {
     pub id: JobId,
     /// The node's own number for the claim.
     pub lease: i64,
+}
+
+/// A run that ended well, for its handler's own transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct DoneInTx<'a> {
+    /// Which run.
+    pub held: Held,
+    /// JSON, already fit to be stored.
+    pub output: Option<&'a str>,
+    /// What it said last.
+    pub said: &'a [Saying],
 }
 
 /// How a run ended. Each variant has just its own data.

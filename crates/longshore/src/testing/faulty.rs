@@ -10,10 +10,10 @@ use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
 use crate::query::Filter;
 use crate::store::{
-    Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, Edit, Effort,
-    Ending, Enqueued, Held, Lead, ListQuery, NewNode, NodeId, NodeRow, OpenTx, Page, Parts, Pruned,
-    Pruner, Pulse, Repeat, Rescued, Result, RetentionRule, RetentionScope, Store, Term, WakeHub,
-    sealed,
+    Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, DoneInTx, Edit,
+    Effort, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId, NodeRow,
+    OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, Repeat, Rescued, Result,
+    RetentionRule, RetentionScope, Said, Saying, Store, Term, WakeHub, sealed,
 };
 use crate::time::Timestamp;
 
@@ -56,6 +56,8 @@ hand_on! {
         edit(id: JobId, edit: &Edit) -> u32;
         delete(id: JobId) -> ();
         get(id: JobId) -> Option<JobRow>;
+        log(id: JobId, query: &LogQuery) -> LogPage;
+        progress(id: JobId) -> Option<ProgressRow>;
         list(query: &ListQuery) -> Page;
         count(filter: &Filter, effort: Effort) -> Count;
     }
@@ -126,17 +128,16 @@ hand_on! {
             self.inner.finish(node, ended).await
         }
 
-        async fn finish_tx(
-            &self,
-            tx: OpenTx,
-            node: NodeId,
-            held: Held,
-            output: Option<&str>,
-        ) -> Result<Ack> {
+        async fn say(&self, node: NodeId, said: &[Saying]) -> Result<Vec<Said>> {
+            self.faults.pass_node(node, "keep what runs said")?;
+            self.inner.say(node, said).await
+        }
+
+        async fn finish_tx(&self, tx: OpenTx, node: NodeId, done: DoneInTx<'_>) -> Result<Ack> {
             self.faults.pass("commit a handler's transaction")?;
             self.faults.crashes_before_ack(node);
             self.faults.pass_node(node, "commit a handler's transaction")?;
-            self.inner.finish_tx(tx, node, held, output).await
+            self.inner.finish_tx(tx, node, done).await
         }
 
         async fn beat(&self, beat: &Beat) -> Result<Pulse> {

@@ -10,7 +10,7 @@ use crate::handler::{BlockingHandler, Handler, Takes};
 use crate::job::name::shown;
 use crate::job::new::Due;
 use crate::job::{AttemptError, Job, JobRow, Limits, NewJob};
-use crate::store::Repeat;
+use crate::store::{LogQuery, LogRow, MAX_LOG_PAGE, ProgressRow, Repeat};
 use crate::worker::Worker;
 
 /// Runs one job. It starts when it is awaited; before that it has to be said what runs it: [`Perform::handler`] or
@@ -37,6 +37,10 @@ pub struct Performed<O> {
     pub error: Option<AttemptError>,
     /// The job's row as it was after the run.
     pub row: JobRow,
+    /// How far the job said last that it is.
+    pub progress: Option<ProgressRow>,
+    /// What the run logged; the newest lines if there are very many.
+    pub logs: Vec<LogRow>,
 }
 
 impl<J: Job> Perform<J> {
@@ -124,6 +128,9 @@ impl<J: Job> Perform<J> {
         step::fail_until(&kit, &hands, &queued, attempt).await?;
         let ran = step::run_exactly(&kit, &hands, &queued).await?;
         let row = get(&kit, id).await?;
+        let progress = kit.call(move |store| async move { store.progress(id).await }).await?;
+        let query = LogQuery { attempt: Some(attempt), limit: MAX_LOG_PAGE, ..LogQuery::default() };
+        let log = kit.call(move |store| async move { store.log(id, &query).await }).await?;
         if ran.ended != Ended::Crashed {
             kit.call(move |store| async move { store.delete(id).await }).await?;
         }
@@ -133,7 +140,8 @@ impl<J: Job> Perform<J> {
         };
         let failed = matches!(ran.ended, Ended::Retry { .. } | Ended::Dead);
         let error = row.errors.last().filter(|_| failed).cloned();
-        Ok(Performed { outcome: ran.ended, output, error, row: row.for_people() })
+        let (row, logs) = (row.for_people(), log.lines);
+        Ok(Performed { outcome: ran.ended, output, error, row, progress, logs })
     }
 }
 

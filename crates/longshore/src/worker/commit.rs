@@ -1,9 +1,11 @@
 //! The end of a handler that worked in a transaction of its own: both are committed together.
 
+use std::sync::Arc;
+
 use super::run::{Run, Went};
 use crate::job::outcome::storable;
 use crate::job::{JobError, Outcome, State};
-use crate::store::{Ack, Held};
+use crate::store::{Ack, DoneInTx, Held};
 
 /// Ends the handler's transaction, if there is one, and says how the run went after that.
 ///
@@ -26,12 +28,27 @@ pub(super) async fn settle(run: &Run, went: Went) -> Went {
     };
     let output = output.map(storable);
     let (store, node) = (run.client().store().clone(), run.node());
+    let book = run.opened_book().cloned();
+    let said = match &book {
+        Some(book) => run.scribe().take_last(book).await,
+        None => Vec::new(),
+    };
+    let scribe = Arc::clone(run.scribe());
     let held = Held { id: run.id(), lease: run.lease() };
     // A task of its own: cut off, the run no longer waits for it, but it ends one way or the other.
-    let ending = run
-        .client()
-        .engine()
-        .spawn(async move { store.finish_tx(open, node, held, output.as_deref()).await });
+    let ending = run.client().engine().spawn(async move {
+        {
+            let done = DoneInTx { held, output: output.as_deref(), said: &said };
+            let ack = store.finish_tx(open, node, done).await;
+            if matches!(ack, Ok(Ack::Recorded(State::Succeeded))) {
+                scribe.closed(std::iter::once(held.id));
+            } else if let Some(book) = book {
+                // Rolled back, and these words with it: they are written with the run's end.
+                said.into_iter().rev().for_each(|saying| book.put_back(saying));
+            }
+            ack
+        }
+    });
     let outcome = match ending.await {
         Ok(Ok(Ack::Recorded(State::Succeeded))) => return Went::Committed,
         Ok(Ok(Ack::Recorded(_))) => Outcome::Cancel("cancelled; its work was rolled back".into()),

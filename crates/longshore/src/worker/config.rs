@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::store::StoreError;
+use crate::store::{Level, StoreError};
 
 /// How one worker process behaves. Plain data: flags, files and variables are the CLI's.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct WorkerConfig {
     /// After a stop is asked for, how long running jobs may go on before they are given back.
     /// Default 25 s: under the 30 s that most process managers allow.
     pub drain_for: Duration,
+    /// Log lines of runs are kept from this level on. Default info.
+    pub log_level: Level,
     /// Whether this node takes part in upkeep: rescue, and the leader's chores. Default yes.
     pub upkeep: bool,
 }
@@ -39,6 +41,7 @@ impl Default for WorkerConfig {
             stop_margin: Duration::from_secs(5),
             poll_every: Duration::from_secs(1),
             drain_for: Duration::from_secs(25),
+            log_level: Level::Info,
             upkeep: true,
         }
     }

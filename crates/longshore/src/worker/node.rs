@@ -240,8 +240,15 @@ impl Node {
     fn write_endings(&mut self, now: Instant) {
         let Some(batch) = self.endings.next_batch(now) else { return };
         let (store, node) = (Arc::clone(self.client.store()), self.id);
+        let scribe = Arc::clone(self.runs.scribe());
         self.writing = Some(self.client.engine().spawn(async move {
-            within(CALL_LIMIT, "write how jobs ended", store.finish(node, &batch)).await
+            let ids = || batch.iter().map(|(held, _)| held.id);
+            scribe.flush(ids()).await;
+            let done = within(CALL_LIMIT, "write how jobs ended", store.finish(node, &batch)).await;
+            if done.is_ok() {
+                scribe.closed(ids());
+            }
+            done
         }));
     }
 

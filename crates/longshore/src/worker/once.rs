@@ -18,8 +18,8 @@ use crate::client::Client;
 use crate::extract::States;
 use crate::job::{AttemptError, AttemptFault, JobRow, State};
 use crate::store::{
-    Ack, Claim, ClaimedJob, Ending, Held, KindAsk, LANES, NewNode, NodeId, QueueAsk, Result, START,
-    Store, StoreError,
+    Ack, Claim, ClaimedJob, Ending, Held, KindAsk, LANES, Level, NewNode, NodeId, QueueAsk, Result,
+    START, Store, StoreError,
 };
 use crate::time::Timestamp;
 
@@ -39,6 +39,7 @@ pub(crate) struct Hands {
     pub(super) registry: Registry,
     pub(super) states: Arc<States>,
     pub(super) hooks: Hooks,
+    pub(super) log_level: Level,
 }
 
 impl Hands {
@@ -105,6 +106,7 @@ impl Once {
             registry: hands.registry.clone(),
             states: Arc::clone(&hands.states),
             hooks: hands.hooks.clone(),
+            log_level: hands.log_level,
         };
         let (runs, ends) = Runs::new(Handle::current(), hands.client.clone(), known, id);
         let once = Once { client: hands.client.clone(), store, id, no: 0, runs, ends };
@@ -244,9 +246,18 @@ impl Once {
 
     async fn write(&self, ended: Vec<(Held, Ending)>) -> Result<Vec<Ack>> {
         let node = self.id;
+        let scribe = Arc::clone(self.runs.scribe());
         self.insist(move |store| {
-            let ended = ended.clone();
-            async move { store.finish(node, &ended).await }
+            let (ended, scribe) = (ended.clone(), Arc::clone(&scribe));
+            async move {
+                let ids = || ended.iter().map(|(held, _)| held.id);
+                scribe.flush(ids()).await;
+                let done = store.finish(node, &ended).await;
+                if done.is_ok() {
+                    scribe.closed(ids());
+                }
+                done
+            }
         })
         .await
     }

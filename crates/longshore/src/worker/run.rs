@@ -12,14 +12,16 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::book::Book;
 use super::commit;
 use super::hooks::Hooks;
 use super::registry::{Failure, Handler, OwnBackoff};
+use super::scribe::Scribe;
 use crate::client::Client;
-use crate::extract::{States, TxCell};
+use crate::extract::{Counts, States, TxCell};
 use crate::handler;
 use crate::job::{AttemptFault, JobError, JobId, Outcome};
-use crate::store::{ClaimedJob, NodeId};
+use crate::store::{ClaimedJob, Held, NodeId};
 
 /// One attempt of a job, handed to its handler. Cheap to clone.
 #[derive(Clone)]
@@ -30,6 +32,7 @@ pub struct Run {
     pub(super) deadline: Option<Instant>,
     pub(super) client: Client,
     pub(super) states: Arc<States>,
+    pub(super) scribe: Arc<Scribe>,
 }
 
 impl Run {
@@ -119,6 +122,26 @@ impl Run {
         &self.stop.0.tx
     }
 
+    /// Where it writes what it says; made when it first does.
+    pub(crate) fn book(&self) -> &Arc<Book> {
+        let held = Held { id: self.id(), lease: self.lease() };
+        self.stop.0.book.get_or_init(|| Arc::new(self.scribe.book(held, self.kind())))
+    }
+
+    /// The same, if it has said something, or could have.
+    pub(super) fn opened_book(&self) -> Option<&Arc<Book>> {
+        self.stop.0.book.get()
+    }
+
+    pub(super) fn scribe(&self) -> &Arc<Scribe> {
+        &self.scribe
+    }
+
+    /// How many follow-up jobs it has enqueued.
+    pub(crate) fn enqueued(&self) -> &Counts {
+        &self.stop.0.enqueued
+    }
+
     pub(crate) fn states(&self) -> &States {
         &self.states
     }
@@ -163,6 +186,8 @@ struct StopInner {
     token: CancellationToken,
     reason: OnceLock<StopReason>,
     tx: TxCell,
+    book: OnceLock<Arc<Book>>,
+    enqueued: Counts,
 }
 
 impl Stop {
@@ -174,6 +199,13 @@ impl Stop {
 
     pub fn reason(&self) -> Option<StopReason> {
         self.0.reason.get().copied()
+    }
+
+    /// The run goes on under another claim's number.
+    pub fn under(&self, lease: i64) {
+        if let Some(book) = self.0.book.get() {
+            book.set_lease(lease);
+        }
     }
 }
 
@@ -215,7 +247,7 @@ pub(super) fn start(
         hooks.started(&run);
         let again = run.clone();
         let answer = AssertUnwindSafe(async move { (call.0)(run).await });
-        let went = went(answer.catch_unwind().await);
+        let went = went(listened(&again, answer.catch_unwind()).await);
         report.send(commit::settle(&again, went).await);
     };
     if handler.blocks {
@@ -224,6 +256,17 @@ pub(super) fn start(
     } else {
         on.spawn(work).abort_handle()
     }
+}
+
+/// The work, with `tracing`'s events of it kept if the application wants that.
+#[cfg(feature = "capture")]
+async fn listened<T>(run: &Run, work: impl Future<Output = T>) -> T {
+    crate::capture::within(run, work).await
+}
+
+#[cfg(not(feature = "capture"))]
+async fn listened<T>(_: &Run, work: impl Future<Output = T>) -> T {
+    work.await
 }
 
 fn went(answer: Result<Outcome, Box<dyn Any + Send>>) -> Went {

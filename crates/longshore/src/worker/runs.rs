@@ -11,10 +11,11 @@ use tokio::task::AbortHandle;
 use super::hooks::Hooks;
 use super::registry::Registry;
 use super::run::{self, Ended, Report, Run, Stop, StopReason};
+use super::scribe::Scribe;
 use crate::client::Client;
 use crate::extract::States;
 use crate::job::JobId;
-use crate::store::{ClaimedJob, NodeId};
+use crate::store::{ClaimedJob, Level, NodeId};
 
 /// One that runs.
 struct Running {
@@ -37,6 +38,7 @@ pub(super) struct Known {
     pub registry: Registry,
     pub states: Arc<States>,
     pub hooks: Hooks,
+    pub log_level: Level,
 }
 
 /// All that run on this node.
@@ -45,6 +47,7 @@ pub(super) struct Runs {
     client: Client,
     known: Known,
     node: NodeId,
+    scribe: Arc<Scribe>,
     serial: u64,
     running: HashMap<JobId, Running>,
     deadlines: BTreeSet<(Instant, JobId)>,
@@ -62,11 +65,13 @@ impl Runs {
     ) -> (Runs, UnboundedReceiver<Ended>) {
         // Unbounded, but never longer than there are handlers.
         let (ended, ends) = unbounded_channel();
+        let scribe = Scribe::new(Arc::clone(client.store()), node, known.log_level);
         let runs = Runs {
             on,
             client,
             known,
             node,
+            scribe,
             serial: 0,
             running: HashMap::new(),
             deadlines: BTreeSet::new(),
@@ -90,6 +95,7 @@ impl Runs {
             deadline,
             client: self.client.clone(),
             states: Arc::clone(&self.known.states),
+            scribe: Arc::clone(&self.scribe),
         };
         let report = Report::new(&run, self.serial, self.ended.clone())
             .asking(self.known.registry.backoff(&job.kind));
@@ -108,6 +114,7 @@ impl Runs {
     pub fn take_over(&mut self, job: &Arc<ClaimedJob>) -> Option<i64> {
         let running = self.running.get_mut(&job.id)?;
         let old = std::mem::replace(&mut running.job, Arc::clone(job));
+        running.stop.under(job.lease);
         Some(old.lease)
     }
 
@@ -177,6 +184,11 @@ impl Runs {
 
     pub fn hooks(&self) -> &Hooks {
         &self.known.hooks
+    }
+
+    /// Who writes what they say.
+    pub fn scribe(&self) -> &Arc<Scribe> {
+        &self.scribe
     }
 
     pub fn is_empty(&self) -> bool {

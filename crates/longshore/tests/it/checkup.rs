@@ -62,6 +62,34 @@ fn a_checkup_counts_running_jobs_without_a_live_node() {
     }
 }
 
+/// Only a deletion by hand leaves a log without its job.
+#[test]
+fn a_checkup_finds_logs_whose_job_is_gone() {
+    use crate::conformance::said::{part, saying};
+    for flavour in FLAVOURS {
+        run(flavour, |t: Harness| async move {
+            t.enqueue_all(&jobs(3)).await;
+            let runs = t.claim(3).await;
+            for run in &runs {
+                let said = saying(run, None, Some(part(1, 0, 0, &["line"])));
+                t.store.say(run.node, &[said]).await.expect("it is kept");
+            }
+            t.finish(&runs[0], done()).await;
+            assert_eq!(named(&look(&t).await, "logs").verdict, Verdict::Ok);
+
+            for (run, table) in [(&runs[0], "history"), (&runs[1], "job")] {
+                let id = t.literal(run.id.as_uuid());
+                t.execute(format!("DELETE FROM {} WHERE id = {id}", t.table(table))).await;
+            }
+
+            let checks = look(&t).await;
+            let check = named(&checks, "logs");
+            assert_eq!(check.verdict, Verdict::Warn);
+            assert!(check.detail.starts_with("2 jobs are gone"), "{check:?}");
+        });
+    }
+}
+
 /// Spoils what lies in the middle of an index's pages, as a bad disk would.
 fn spoil(t: &Harness, page: i64, page_bytes: i64) {
     let url = t.database.url();

@@ -3,11 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use longshore::store::{Pruned, Pruner};
+use longshore::store::{Progress, Pruned, Pruner};
 use longshore::{Keep, RetentionRule, RetentionScope, State};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::conformance::retention::{DAY, leader, prune, step};
+use crate::conformance::said::{part, saying};
 use crate::harness::*;
 
 /// Stamps each case for a server and for a pooler before it.
@@ -83,6 +84,18 @@ async fn a_day_that_is_past_goes_as_a_whole(t: Harness) {
     for job in [job(), job(), large] {
         t.ended(job, done()).await;
     }
+    // More of a log than goes in one step.
+    t.enqueue(job()).await;
+    let run = t.claim_one().await;
+    let said = saying(&run, Progress::new(0.5, "half").ok(), Some(part(1, 0, 0, &["line"])));
+    t.store.say(run.node, &[said]).await.expect("it is kept");
+    t.execute(
+        "INSERT INTO longshore.log (id, attempt, first, count, bytes, total, run, nth, lines)
+         SELECT id, attempt, n, 1, 2, 2, 1, 1, '[]' FROM longshore.log, generate_series(10, 5000) n"
+            .into(),
+    )
+    .await;
+    t.finish(&run, done()).await;
     let cancelled = t.ended(job(), cancelled()).await;
     let leader = leader(&t).await;
     assert_eq!(days_gone(&t, leader).await, 0);
@@ -91,9 +104,10 @@ async fn a_day_that_is_past_goes_as_a_whole(t: Harness) {
     let stays = t.ended(job(), done()).await;
     let removed = prune(&t, leader).await;
 
-    assert_eq!((removed.succeeded, removed.cancelled), (3, 1));
+    assert_eq!((removed.succeeded, removed.cancelled), (4, 1));
     assert_eq!(stands(&t, &day).await, (false, false));
     assert_eq!(t.count("payload").await, 0);
+    assert_eq!((t.count("log").await, t.count("progress").await), (0, 0));
     assert!(t.find(cancelled).await.is_none());
     assert_eq!(t.state(stays).await, State::Succeeded);
 }

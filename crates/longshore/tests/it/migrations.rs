@@ -167,3 +167,30 @@ fn a_day_that_is_taken_out_gets_new_columns_too() {
         assert_eq!(t.number(attached).await, 1);
     });
 }
+
+/// A store as the version before had it, with a job that runs: it takes what that run says once it is migrated.
+#[test]
+fn what_runs_say_has_a_place_after_the_upgrade() {
+    use crate::conformance::said::{part, saying};
+    use longshore::store::{LogQuery, Said};
+    for flavour in FLAVOURS {
+        run(flavour, |t: Harness| async move {
+            t.execute(format!("DROP TABLE {}", t.table("log"))).await;
+            t.execute(format!("DROP TABLE {}", t.table("progress"))).await;
+            t.execute(format!("DELETE FROM {} WHERE version >= 7", t.table("migration"))).await;
+            assert_eq!(t.store.schema_version().await.expect("a version"), 6);
+            t.enqueue_all(&jobs(2)).await;
+            let ended = t.claim_one().await;
+            let running = t.claim_one().await;
+
+            assert_eq!(t.store.migrate().await.expect("the steps")[0], 7);
+
+            t.finish(&ended, done()).await;
+            let said = saying(&running, None, Some(part(1, 0, 0, &["since the upgrade"])));
+            assert_eq!(t.store.say(running.node, &[said]).await.expect("an answer"), [Said::Kept]);
+            let page = t.store.log(running.id, &LogQuery::default()).await.expect("a page");
+            assert_eq!(page.lines[0].message, "since the upgrade");
+            assert!(t.store.progress(ended.id).await.expect("an answer").is_none());
+        });
+    }
+}

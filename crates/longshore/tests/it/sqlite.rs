@@ -63,6 +63,12 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
         ("edit.sql", "delete", 1),
         ("edit.sql", "delete_ended", 1),
         ("edit.sql", "drop_aside", 1),
+        ("say.sql", "drop_progress", 1),
+        ("say.sql", "drop_log", 1),
+        ("prune.sql", "drop_progress", 1),
+        ("prune.sql", "drop_log", 1),
+        ("prune.sql", "drop_dead_progress", 1),
+        ("prune.sql", "drop_dead_log", 1),
         ("finish.sql", "drop", 2),
         ("finish.sql", "drop_kept", 2),
         ("list.sql", "hot", 3),
@@ -93,6 +99,7 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
             "prune",
             "read",
             "retention",
+            "say",
             "unique",
         ]
         .map(|name| source(&format!("{name}.rs")))
@@ -115,6 +122,7 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
             "rescue",
             "retention",
             "retry",
+            "say",
             "unique",
         ] {
             let (file, konst) = (format!("{file}.sql"), file.to_uppercase());
@@ -134,7 +142,12 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
                 assert_eq!(parameters(&sql), bound, "{file}, {name}: parameters and binds");
             }
         }
-        assert_eq!(parameters(&source("get.sql")), 2);
+        for (file, bound) in [("get.sql", 2), ("log.sql", 5), ("progress.sql", 1)] {
+            let sql = source(file);
+            let prepared = (&mut conn).prepare(AssertSqlSafe(sql.clone()).into_sql_str()).await;
+            prepared.unwrap_or_else(|error| panic!("{file}: {error}"));
+            assert_eq!(parameters(&sql), bound, "{file}");
+        }
         conn.close().await.expect("the connection closes");
         t.remove().await;
     });

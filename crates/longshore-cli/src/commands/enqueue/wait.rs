@@ -7,11 +7,14 @@ use longshore::{Client, JobId, JobRow, State};
 use super::Context;
 use crate::connect::patiently;
 use crate::exit::{Exit, Failure};
-use crate::print::{json, roughly, stored, visible};
+use crate::print::{json, progress_words, roughly, stored, visible};
 use longshore_server::wire::JobView;
 
 /// A job that waits longer than this may have nobody to run it.
 const WONDER_AFTER: Duration = Duration::from_secs(2);
+
+/// Progress comes at most once a second.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Waits for the job's end, prints it and exits by it. An outage is waited out too.
 pub(super) async fn follow(
@@ -28,8 +31,7 @@ pub(super) async fn follow(
             let (kind, queue) = (visible(&job.kind), visible(&job.queue));
             eprintln!("no live node runs kind `{kind}` of queue `{queue}`; still waiting");
         }
-        let left = || give_up.map(|at| at.saturating_duration_since(Instant::now()));
-        job = patiently("look at the job", || client.wait(id, left())).await?;
+        job = with_progress(context, client, id, give_up).await?;
     }
     if context.json {
         json(&JobView::new(&job))?;
@@ -41,6 +43,32 @@ pub(super) async fn follow(
         State::Dead | State::Cancelled => Exit::JobFailed,
         _ => Exit::TimedOut,
     })
+}
+
+/// Waits for the end, and says meanwhile how far the job is.
+async fn with_progress(
+    context: &Context,
+    client: &Client,
+    id: JobId,
+    give_up: Option<Instant>,
+) -> Result<JobRow, Failure> {
+    let mut said = None;
+    loop {
+        let left = give_up.map(|at| at.saturating_duration_since(Instant::now()));
+        let span = left.map_or(LOOK_EVERY, |left| left.min(LOOK_EVERY));
+        let job = patiently("look at the job", || client.wait(id, Some(span))).await?;
+        let progress = patiently("look at its progress", || client.progress(id)).await?;
+        if said != progress
+            && !context.json
+            && let Some(progress) = &progress
+        {
+            eprintln!("{}", progress_words(progress));
+        }
+        said = progress;
+        if job.state.is_end() || left.is_some_and(|left| left <= span) {
+            return Ok(job);
+        }
+    }
 }
 
 async fn has_a_node(client: &Client, job: &JobRow) -> Result<bool, Failure> {

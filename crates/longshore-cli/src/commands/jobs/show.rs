@@ -1,13 +1,14 @@
 //! One job, whole, for people.
 
+use longshore::store::ProgressRow;
 use longshore::{JobRow, Timestamp};
 
 use crate::exit::Failure;
-use crate::print::{facts, when};
+use crate::print::{facts, progress_words, when};
 use longshore_server::wire::Span;
 
 /// Prints a job with its payload, output and errors.
-pub(super) fn job(job: &JobRow) -> Result<(), Failure> {
+pub(super) fn job(job: &JobRow, progress: Option<&ProgressRow>) -> Result<(), Failure> {
     let now = Timestamp::now();
     let time = |at: Option<Timestamp>| at.map(|at| when(at, now));
     let mut lines = vec![
@@ -24,6 +25,10 @@ pub(super) fn job(job: &JobRow) -> Result<(), Failure> {
     add("due", time(job.run_at));
     add("claimed", time(job.leased_at));
     add("ended", time(job.finished_at));
+    add(
+        "progress",
+        progress.map(|said| format!("{}, {}", progress_words(said), when(said.at, now))),
+    );
     add("node", job.node.map(|node| node.to_string()));
     add("unique key", job.unique_key.clone());
     add("version", (job.version > 0).then(|| job.version.to_string()));

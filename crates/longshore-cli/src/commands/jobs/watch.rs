@@ -11,9 +11,9 @@ use super::list;
 use crate::args::WatchArgs;
 use crate::connect::{open_existing, patiently};
 use crate::exit::{Exit, Failure};
-use crate::print::{data, moment, visible};
+use crate::print::{data, moment, progress_words, visible};
 use crate::signals::Signals;
-use longshore_server::wire::{JobView, json_line};
+use longshore_server::wire::{JobView, ShownView, json_line};
 
 /// Changes whenever something worth a line happened.
 type Stage = (State, u32);
@@ -42,17 +42,26 @@ async fn follow(
     id: JobId,
     args: &WatchArgs,
 ) -> Result<Exit, Failure> {
-    let mut last = None;
+    let (mut last, mut said) = (None, None);
     loop {
         let job = patiently("look at the job", || client.get(id)).await?;
-        if last != Some(stage(&job)) {
-            last = Some(stage(&job));
-            if context.json {
-                data(&json_line(&JobView::new(&job)))?;
-            } else {
-                tell(&job)?;
-            }
+        let progress = patiently("look at its progress", || client.progress(id)).await?;
+        if last != Some(stage(&job)) && !context.json {
+            tell(&job)?;
         }
+        let news = last != Some(stage(&job)) || said != progress;
+        if news && context.json {
+            let progress = progress.clone();
+            data(&json_line(&ShownView { job: JobView::new(&job), progress }))?;
+        }
+        if said != progress {
+            if let Some(progress) = progress.as_ref().filter(|_| !context.json) {
+                let at = moment(progress.at);
+                data(&format!("{at}  {:<9}  {}", "progress", progress_words(progress)))?;
+            }
+            said = progress;
+        }
+        last = Some(stage(&job));
         match job.state {
             State::Succeeded => return Ok(Exit::Ok),
             State::Dead | State::Cancelled => return Ok(Exit::JobFailed),

@@ -11,7 +11,7 @@ use crate::identity::Identity;
 use crate::problem::{Problem, Result};
 use crate::request::{Body, ThisJob};
 use crate::server::App;
-use crate::wire::{CancelBody, JobView, RetryBody, VERSIONS, within};
+use crate::wire::{CancelBody, RetryBody, ShownView, VERSIONS, within};
 
 /// What `attempts` may be.
 const ATTEMPTS: (i64, i64) = (1, 1_000_000);
@@ -21,8 +21,8 @@ const ATTEMPTS: (i64, i64) = (1, 1_000_000);
     params(("id" = String, Path, format = Uuid, description = "The job.")),
     request_body(content = Option<CancelBody>),
     responses(
-        (status = 200, description = "It waited, and is cancelled.", body = JobView),
-        (status = 202, description = "It runs, and is asked to stop.", body = JobView),
+        (status = 200, description = "It waited, and is cancelled.", body = ShownView),
+        (status = 202, description = "It runs, and is asked to stop.", body = ShownView),
         (status = 404, description = "There is no such job.", body = Problem),
         (status = 409, description = "It ended before.", body = Problem),
     ))]
@@ -52,7 +52,7 @@ pub(crate) async fn cancel(
     ),
     request_body(content = Option<RetryBody>),
     responses(
-        (status = 200, description = "It is queued.", body = JobView),
+        (status = 200, description = "It is queued.", body = ShownView),
         (status = 404, description = "There is no such job.", body = Problem),
         (status = 409, description = "Its state does not allow it, or another job holds its unique key.", body = Problem),
         (status = 412, description = "It was edited meanwhile.", body = Problem),
@@ -80,5 +80,5 @@ pub(crate) async fn retry(
 }
 
 async fn job(app: &App, id: longshore::JobId) -> Result<Response> {
-    Ok(show::answer(&app.client.get(id).await?, &HeaderMap::new()))
+    show::answer(app, &app.client.get(id).await?, &HeaderMap::new()).await
 }

@@ -15,7 +15,7 @@ use super::show;
 use crate::problem::{Code, Problem, Result};
 use crate::request::{Params, ThisJob};
 use crate::server::App;
-use crate::wire::{AttemptView, JobView, Span};
+use crate::wire::{AttemptView, ShownView, Span};
 
 /// How a job's attempts went.
 #[derive(Serialize, ToSchema)]
@@ -76,8 +76,8 @@ pub(crate) struct WaitParams {
 #[utoipa::path(get, path = "/jobs/{id}/wait", tag = "jobs", operation_id = "jobs.wait",
     params(("id" = String, Path, format = Uuid, description = "The job."), WaitParams),
     responses(
-        (status = 200, description = "It ended.", body = JobView),
-        (status = 202, description = "It did not end in this time; this is how it is. Ask again.", body = JobView),
+        (status = 200, description = "It ended.", body = ShownView),
+        (status = 202, description = "It did not end in this time; this is how it is. Ask again.", body = ShownView),
         (status = 404, description = "There is no such job.", body = Problem),
     ))]
 pub(crate) async fn wait(
@@ -88,7 +88,7 @@ pub(crate) async fn wait(
     let longest = app.config.longest_wait;
     let span = params.timeout.map_or(Duration::from_secs(30), |span| span.0).min(longest);
     let job = app.client.wait(id, Some(span)).await?;
-    let mut response = show::answer(&job, &HeaderMap::new());
+    let mut response = show::answer(&app, &job, &HeaderMap::new()).await?;
     if !job.state.is_end() {
         *response.status_mut() = StatusCode::ACCEPTED;
     }

@@ -10,7 +10,7 @@ use super::show;
 use crate::problem::{Problem, Result};
 use crate::request::{Body, ThisJob};
 use crate::server::App;
-use crate::wire::{EditBody, JobView, RescheduleBody};
+use crate::wire::{EditBody, RescheduleBody, ShownView};
 
 /// Changes a waiting job; what is not named stays (RFC 7396).
 #[utoipa::path(patch, path = "/jobs/{id}", tag = "jobs", operation_id = "jobs.edit",
@@ -20,7 +20,7 @@ use crate::wire::{EditBody, JobView, RescheduleBody};
     ),
     request_body(content = EditBody),
     responses(
-        (status = 200, description = "The job as it is now.", body = JobView),
+        (status = 200, description = "The job as it is now.", body = ShownView),
         (status = 404, description = "There is no such job.", body = Problem),
         (status = 409, description = "It does not wait.", body = Problem),
         (status = 412, description = "It was edited meanwhile.", body = Problem),
@@ -41,7 +41,7 @@ pub(crate) async fn edit(
 #[utoipa::path(post, path = "/jobs/{id}/run-now", tag = "jobs", operation_id = "jobs.run_now",
     params(("id" = String, Path, format = Uuid, description = "The job.")),
     responses(
-        (status = 200, description = "The job as it is now.", body = JobView),
+        (status = 200, description = "The job as it is now.", body = ShownView),
         (status = 404, description = "There is no such job.", body = Problem),
         (status = 409, description = "It does not wait.", body = Problem),
     ))]
@@ -58,7 +58,7 @@ pub(crate) async fn run_now(
     params(("id" = String, Path, format = Uuid, description = "The job.")),
     request_body(content = RescheduleBody),
     responses(
-        (status = 200, description = "The job as it is now.", body = JobView),
+        (status = 200, description = "The job as it is now.", body = ShownView),
         (status = 404, description = "There is no such job.", body = Problem),
         (status = 409, description = "It does not wait.", body = Problem),
     ))]
@@ -92,5 +92,5 @@ async fn change(app: &App, id: JobId, mut edit: Edit, headers: &HeaderMap) -> Re
         edit = edit.if_version(version);
     }
     app.client.edit(id, edit).await?;
-    Ok(show::answer(&app.client.get(id).await?, &HeaderMap::new()))
+    show::answer(app, &app.client.get(id).await?, &HeaderMap::new()).await
 }

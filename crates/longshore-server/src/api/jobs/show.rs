@@ -8,7 +8,7 @@ use longshore::JobRow;
 use crate::problem::{Code, Problem, Result};
 use crate::request::ThisJob;
 use crate::server::App;
-use crate::wire::JobView;
+use crate::wire::{JobView, ShownView};
 
 /// A job, whole but for what is hidden.
 ///
@@ -20,7 +20,7 @@ use crate::wire::JobView;
         ("If-None-Match" = Option<String>, Header, description = "The `ETag` that is known."),
     ),
     responses(
-        (status = 200, description = "The job.", body = JobView, headers(("ETag" = String, description = "Its version and a hash."))),
+        (status = 200, description = "The job.", body = ShownView, headers(("ETag" = String, description = "Its version and a hash."))),
         (status = 304, description = "It is as it was."),
         (status = 404, description = "There is no such job.", body = Problem),
     ))]
@@ -29,23 +29,25 @@ pub(crate) async fn show(
     ThisJob(id): ThisJob,
     headers: HeaderMap,
 ) -> Result<Response> {
-    Ok(answer(&app.client.get(id).await?, &headers))
+    answer(&app, &app.client.get(id).await?, &headers).await
 }
 
 /// A job with the fields of its payload that are hidden from others.
 #[utoipa::path(get, path = "/jobs/{id}/reveal", tag = "jobs", operation_id = "jobs.reveal",
     params(("id" = String, Path, format = Uuid, description = "The job.")),
     responses(
-        (status = 200, description = "The job.", body = JobView),
+        (status = 200, description = "The job.", body = ShownView),
         (status = 404, description = "There is no such job.", body = Problem),
     ))]
 pub(crate) async fn reveal(State(app): State<App>, ThisJob(id): ThisJob) -> Result<Response> {
-    Ok(answer(&app.client.reveal(id).await?, &HeaderMap::new()))
+    answer(&app, &app.client.reveal(id).await?, &HeaderMap::new()).await
 }
 
-/// The job, or that it is as it was.
-pub(super) fn answer(job: &JobRow, headers: &HeaderMap) -> Response {
-    let body = serde_json::to_vec(&JobView::new(job)).expect("texts and numbers");
+/// The job with how far it is, or that it is as it was.
+pub(super) async fn answer(app: &App, job: &JobRow, headers: &HeaderMap) -> Result<Response> {
+    let progress = app.client.progress(job.id).await?;
+    let view = ShownView { job: JobView::new(job), progress };
+    let body = serde_json::to_vec(&view).expect("texts and numbers");
     let tag = format!("\"{}.{:016x}\"", job.version, hash(&body));
     let known = headers.get_all(header::IF_NONE_MATCH).iter().any(|value| {
         value.to_str().is_ok_and(|text| {
@@ -55,10 +57,10 @@ pub(super) fn answer(job: &JobRow, headers: &HeaderMap) -> Response {
     });
     let tag = [(header::ETAG, HeaderValue::try_from(tag).expect("digits"))];
     if known {
-        return (StatusCode::NOT_MODIFIED, tag).into_response();
+        return Ok((StatusCode::NOT_MODIFIED, tag).into_response());
     }
     let media_type = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-    (media_type, tag, body).into_response()
+    Ok((media_type, tag, body).into_response())
 }
 
 /// The version that `If-Match` names: an `ETag` of ours, or its first number.

@@ -37,6 +37,12 @@ freed as (
 dropped as (
     delete from longshore.payload p
     where p.id = any(array(select g.id from gone g where g.retain_ms = 0 and g.payload is null))),
+unsaid as (
+    delete from longshore.progress p
+    where p.id = any(array(select g.id from gone g where g.retain_ms = 0))),
+unlogged as (
+    delete from longshore.log l
+    where l.id = any(array(select g.id from gone g where g.retain_ms = 0))),
 asked as (
     -- Who asked first stays.
     update longshore.job j

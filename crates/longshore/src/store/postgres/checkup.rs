@@ -135,5 +135,6 @@ fn jobs(row: &PgRow) -> sqlx::Result<Vec<Check>> {
         },
         checkup::nodes(row.try_get("nodes")?),
         checkup::orphans(row.try_get("orphans")?),
+        checkup::unowned(row.try_get("unowned")?),
     ])
 }

@@ -9,6 +9,14 @@ select
           and not exists (
             select from longshore.node n
             where n.id = j.node and n.lost_at is null and n.expires_at > c.now - interval '1 minute')) as orphans,
+    -- Ids grow: what was left behind by hand is among the oldest.
+    (select count(*)
+        from (
+            (select p.id from longshore.progress p order by p.id limit 500)
+            union
+            (select distinct l.id from longshore.log l order by l.id limit 500)) s
+        where not exists (select from longshore.job j where j.id = s.id)
+          and not exists (select from longshore.history h where h.id = s.id)) as unowned,
     (select count(*) from longshore.node n where n.lost_at is null and n.expires_at > c.now) as nodes,
     (select string_agg(i.relname, ', ' order by i.relname)
         from pg_catalog.pg_index x

@@ -20,6 +20,8 @@ const DAYS: &str = include_str!("prune_days.sql");
 const DAY_US: i64 = 86_400_000_000;
 /// Pages of a detached table that one step looks through.
 const VERIFY_PAGES: u64 = 4_096;
+/// Rows of logs that one step removes.
+const MOST_PARTS: i64 = 2_000;
 
 /// A day's table on its way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +42,13 @@ enum Step {
     /// A row in it stays, so it is back in its place.
     Attached,
     Dropped,
+}
+
+/// What is on some pages of a detached table.
+struct Verified {
+    /// A row stays, or has a payload aside.
+    stays: bool,
+    rows: Removed,
 }
 
 /// What was removed, and how many whole days.
@@ -209,13 +218,18 @@ impl PostgresStore {
         bound(&mut session, "1s", "20s").await?;
         if left.verified < left.pages {
             let to = left.verified + VERIFY_PAGES;
-            let stays = self.stays(&mut session, left, to, now).await?;
+            let Verified { stays, rows } = self.stays(&mut session, left, to, now).await?;
+            if !stays && self.forget_said(&mut session, left, to).await? {
+                session.done().await?;
+                return Ok(Step::GoOn);
+            }
             if stays {
                 let day = day_start(left.day).to_string();
                 let attach = format!("select longshore.make_history_day(date '{}')", &day[..10]);
                 session.conn().execute(AssertSqlSafe(attach)).await?;
             }
             left.verified = to;
+            left.removed.add(rows);
             session.done().await?;
             return Ok(if stays { Step::Attached } else { Step::GoOn });
         }
@@ -228,10 +242,10 @@ impl PostgresStore {
     async fn stays(
         &self,
         session: &mut Session,
-        left: &mut Leaving,
+        left: &Leaving,
         to: u64,
         now: i64,
-    ) -> Result<bool, Fault> {
+    ) -> Result<Verified, Fault> {
         let sql = format!(
             "with seen as materialized (
                 select h.state, h.queue, h.kind, h.retain_ms, h.finished_at, h.payload is null as aside
@@ -258,9 +272,38 @@ impl PostgresStore {
         );
         let row = sqlx::query(AssertSqlSafe(sql)).persistent(false);
         let row = row.fetch_one(session.conn()).await?;
-        left.removed.succeeded += row.try_get::<i64, _>(1)? as u64;
-        left.removed.cancelled += row.try_get::<i64, _>(2)? as u64;
-        Ok(row.try_get(0)?)
+        let (succeeded, cancelled): (i64, i64) = (row.try_get(1)?, row.try_get(2)?);
+        let (succeeded, cancelled) = (succeeded as u64, cancelled as u64);
+        Ok(Verified { stays: row.try_get(0)?, rows: Removed { succeeded, cancelled, dead: 0 } })
+    }
+
+    /// Some of what the jobs on these pages said, which has no other way out; whether there may be more.
+    async fn forget_said(
+        &self,
+        session: &mut Session,
+        left: &Leaving,
+        to: u64,
+    ) -> Result<bool, Fault> {
+        let sql = format!(
+            "with ids as materialized (
+                select h.id from longshore.{table} h
+                where h.ctid >= '({from},0)'::tid and h.ctid < '({to},0)'::tid),
+            unsaid as (
+                delete from longshore.progress p where p.id = any(array(select i.id from ids i))),
+            unlogged as (
+                delete from longshore.log l
+                where l.ctid = any(array(
+                    select k.ctid from longshore.log k
+                    where k.id = any(array(select i.id from ids i))
+                    limit {MOST_PARTS}))
+                returning 1)
+            select count(*) from unlogged",
+            table = left.table,
+            from = left.verified,
+        );
+        let row = sqlx::query(AssertSqlSafe(sql)).persistent(false);
+        let row = row.fetch_one(session.conn()).await?;
+        Ok(row.try_get::<i64, _>(0)? == MOST_PARTS)
     }
 
     async fn holding_lead(&self, pruner: Pruner) -> Result<Session, Fault> {

@@ -1,5 +1,5 @@
 -- Only here: steps of edit.sql on SQLite.
--- Removes a job that does not run, from wherever it is, with its payload and its unique keys. Answers
+-- Removes a job that does not run, from wherever it is, with its payload, its log and its unique keys. Answers
 -- what it was if it is in job, and whether it was removed there; one row in any case.
 -- $1 id · $2 now, of a test's clock
 with found as materialized (
@@ -21,7 +21,13 @@ freed as (
     where u.scope = 'kind:' || d.kind and u.key = d.unique_key and u.job_id = d.id),
 dropped as (
     delete from longshore.payload p
-    where p.id = any(array(select g.id from gone g union all select e.id from ended e)))
+    where p.id = any(array(select g.id from gone g union all select e.id from ended e))),
+unsaid as (
+    delete from longshore.progress p
+    where p.id = any(array(select g.id from gone g union all select e.id from ended e))),
+unlogged as (
+    delete from longshore.log l
+    where l.id = any(array(select g.id from gone g union all select e.id from ended e)))
 select f.dead, f.running, f.blocked, f.run_at, f.attempt, coalesce($2::timestamptz, now()),
     exists (select from gone) or exists (select from ended) as removed
 from (select 1) one left join found f on true

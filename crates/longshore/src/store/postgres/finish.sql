@@ -38,5 +38,11 @@ freed as (
     delete from longshore.unique_key u using keys k where u.scope = k.scope and u.key = k.key),
 dropped as (
     delete from longshore.payload p
-    where p.id = any(array(select e.id from ended e where e.retain_ms = 0 and e.payload is null)))
+    where p.id = any(array(select e.id from ended e where e.retain_ms = 0 and e.payload is null))),
+unsaid as (
+    delete from longshore.progress p
+    where p.id = any(array(select e.id from ended e where e.retain_ms = 0))),
+unlogged as (
+    delete from longshore.log l
+    where l.id = any(array(select e.id from ended e where e.retain_ms = 0)))
 select e.id, e.lease, e.cancel_at is not null as cancelled from ended e

@@ -48,6 +48,12 @@ freed as (
 dropped as (
     delete from longshore.payload p
     where p.id = any(array(select e.id from ended e where e.retain_ms = 0 and e.payload is null))),
+unsaid as (
+    delete from longshore.progress p
+    where p.id = any(array(select e.id from ended e where e.retain_ms = 0))),
+unlogged as (
+    delete from longshore.log l
+    where l.id = any(array(select e.id from ended e where e.retain_ms = 0))),
 released as (
     update longshore.job j
     set node = null, lease = null, leased_at = null, errors = h.errors,

@@ -25,6 +25,7 @@ mod ranges;
 mod read;
 mod rescue;
 mod retention;
+mod say;
 #[cfg(feature = "testing")]
 mod scratch;
 mod session;
@@ -47,10 +48,10 @@ use crate::query::Filter;
 use crate::time::Timestamp;
 
 use super::{
-    Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, Edit, Effort,
-    Ending, Enqueued, Held, Lead, ListQuery, NewNode, NodeId, NodeRow, OpenTx, Page, Parts, Pruned,
-    Pruner, Pulse, Repeat, Rescued, Result, RetentionRule, RetentionScope, Store, StoreError,
-    StoreOptions, Term, WakeHub,
+    Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, DoneInTx, Edit,
+    Effort, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId, NodeRow,
+    OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, Repeat, Rescued, Result,
+    RetentionRule, RetentionScope, Said, Saying, Store, StoreError, StoreOptions, Term, WakeHub,
 };
 use connect::{Mode, Pools};
 use error::Fault;
@@ -185,18 +186,24 @@ impl Store for PostgresStore {
         self.end(node, ended).await
     }
 
+    async fn say(&self, node: NodeId, said: &[Saying]) -> Result<Vec<Said>> {
+        self.keep_said(node, said).await
+    }
+
+    async fn log(&self, id: JobId, query: &LogQuery) -> Result<LogPage> {
+        self.read_log(id, query).await
+    }
+
+    async fn progress(&self, id: JobId) -> Result<Option<ProgressRow>> {
+        self.read_progress(id).await
+    }
+
     async fn begin_tx(&self) -> Result<OpenTx> {
         self.open_tx().await
     }
 
-    async fn finish_tx(
-        &self,
-        tx: OpenTx,
-        node: NodeId,
-        held: Held,
-        output: Option<&str>,
-    ) -> Result<Ack> {
-        self.close_tx(tx, node, held, output).await
+    async fn finish_tx(&self, tx: OpenTx, node: NodeId, done: DoneInTx<'_>) -> Result<Ack> {
+        self.close_tx(tx, node, done).await
     }
 
     async fn cancel(&self, id: JobId, cancel: &AskCancel) -> Result<State> {

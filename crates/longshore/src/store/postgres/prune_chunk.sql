@@ -1,6 +1,6 @@
 -- Only here: a step of prune.sql on SQLite.
 -- Some pages of one day of history: what is in them, and away with the rows that are past their time, as
--- many as may go at once, and with their payloads. The rule of a row is looked up once for each (state,
+-- many as may go at once, and with their payloads and logs. The rule of a row is looked up once for each (state,
 -- queue, kind), however many rules there are. A row that somebody else takes meanwhile is not ours.
 -- No join whose sides the planner could misjudge: nobody has analysed the day's table perhaps.
 -- $1 the day's start · $2 its end · $3 from this ctid, as text · $4 to below this · $5 most rows
@@ -39,7 +39,8 @@ goes as materialized (
     select r.t, sum(r.bytes) over (order by r.t) - r.bytes as before
     from (
         select k.t, 1000 + k.bytes + case when k.aside then coalesce((
-            select pg_column_size(p.payload) from longshore.payload p where p.id = k.id), 0) else 0 end as bytes
+            select pg_column_size(p.payload) from longshore.payload p where p.id = k.id), 0) else 0 end
+            + coalesce((select sum(l.bytes) from longshore.log l where l.id = k.id), 0)::bigint as bytes
         from ranked k
         where k.nth <= $5::bigint) r),
 -- What goes are the first rows of the chunk, up to this one.
@@ -53,6 +54,12 @@ gone as (
 dropped as (
     delete from longshore.payload p
     where p.id = any(array(select g.id from gone g where g.aside))),
+unsaid as (
+    delete from longshore.progress p
+    where p.id = any(array(select g.id from gone g))),
+unlogged as (
+    delete from longshore.log l
+    where l.id = any(array(select g.id from gone g))),
 stays as materialized (
     select t.due_at, t.past, t.aside
     from timed t, edge e

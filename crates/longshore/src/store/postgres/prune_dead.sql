@@ -1,6 +1,6 @@
 -- Only here: a step of prune.sql on SQLite.
 -- Some dead jobs, the longest dead first: away with those that are past their time, and with their
--- payloads. One that somebody holds just now, a retry perhaps, is left for the next walk.
+-- payloads and logs. One that somebody holds just now, a retry perhaps, is left for the next walk.
 -- $1 after this dead_at · $2 and this id · $3 dead by then · $4 jobs to look at · $5 most bytes
 -- $6 only look · $7 now, of a test's clock
 with clock as materialized (
@@ -27,7 +27,8 @@ old as materialized (
     select o.id, sum(o.bytes) over (order by o.dead_at, o.id) - o.bytes as before
     from (
         select t.id, t.dead_at, 1000 + case when t.aside then coalesce((
-            select pg_column_size(p.payload) from longshore.payload p where p.id = t.id), 0) else 0 end as bytes
+            select pg_column_size(p.payload) from longshore.payload p where p.id = t.id), 0) else 0 end
+            + coalesce((select sum(l.bytes) from longshore.log l where l.id = t.id), 0)::bigint as bytes
         from timed t, clock c
         where t.due_at <= c.now) o),
 held as materialized (
@@ -43,6 +44,12 @@ gone as (
 dropped as (
     delete from longshore.payload p
     where p.id = any(array(select g.id from gone g where g.aside))),
+unsaid as (
+    delete from longshore.progress p
+    where p.id = any(array(select g.id from gone g))),
+unlogged as (
+    delete from longshore.log l
+    where l.id = any(array(select g.id from gone g))),
 last as materialized (
     select s.dead_at, s.id from seen s order by s.dead_at desc, s.id desc limit 1)
 select (select count(*) from seen) as rows, (select count(*) from old) as old, (select count(*) from gone) as gone,

@@ -9,7 +9,7 @@ use super::session::{Session, within};
 use crate::job::State;
 use crate::store::sealed::Sealed;
 use crate::store::tx::{Conn, Driver, Inner, Open, OpenTx, Tx};
-use crate::store::{Ack, Held, NodeId, Result, StoreError};
+use crate::store::{Ack, DoneInTx, NodeId, Result, StoreError};
 
 /// A connection to PostgreSQL that belongs to the caller.
 pub(crate) struct PgConn<'a>(pub(super) &'a mut PgConnection);
@@ -70,8 +70,7 @@ impl PostgresStore {
         &self,
         tx: OpenTx,
         node: NodeId,
-        held: Held,
-        output: Option<&str>,
+        done: DoneInTx<'_>,
     ) -> Result<Ack> {
         const DOING: &str = "commit a handler's transaction";
         let mut session = match tx.0 {
@@ -79,6 +78,14 @@ impl PostgresStore {
             #[cfg(feature = "sqlite")]
             Open::Sqlite(_) => return Err(StoreError::config("the transaction is on SQLite")),
         };
+        let DoneInTx { held, output, said } = done;
+        for one in said {
+            // On another connection, before the job is gone: this transaction has to survive a crash, and must not
+            // fail for a log.
+            if let Err(error) = self.keep_said(node, std::slice::from_ref(one)).await {
+                tracing::warn!(job = %held.id, "the last of what a run said could not be kept: {error}");
+            }
+        }
         let ended = async {
             let state = self.finish_one(&mut session, node, held, output).await?;
             match state {

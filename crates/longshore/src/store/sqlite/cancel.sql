@@ -38,4 +38,6 @@ WHERE cancel_at IS NOT NULL AND +node IS $2 AND ($1 IS NULL OR id = $1) AND reta
 -- And removes them. $1 id or NULL · $2 node or NULL
 DELETE FROM longshore_job
 WHERE cancel_at IS NOT NULL AND +node IS $2 AND ($1 IS NULL OR id = $1)
-RETURNING id, retain_ms IS 0 AND payload IS NULL AS orphans_payload;
+RETURNING id, retain_ms IS 0 AND payload IS NULL AS orphans_payload, retain_ms IS 0 AND (
+        EXISTS (SELECT 1 FROM longshore_progress AS p WHERE p.id = CAST(longshore_job.id AS BLOB))
+        OR EXISTS (SELECT 1 FROM longshore_log AS l WHERE l.id = CAST(longshore_job.id AS BLOB))) AS orphans_said;

@@ -46,6 +46,9 @@ impl SqliteStore {
             .fetch_one(&mut *conn)
             .await;
         checks.push(jobs.map_or_else(|error| Check::unseen("orphans", error), checkup::orphans));
+        let unowned: sqlx::Result<i64> =
+            sqlx::query_scalar(CHECKUP.step("unowned")).fetch_one(&mut *conn).await;
+        checks.push(unowned.map_or_else(|error| Check::unseen("logs", error), checkup::unowned));
         Ok(checks)
     }
 

@@ -6,7 +6,7 @@ use super::SqliteStore;
 use super::error::failed;
 use super::finish::{asked, move_cancelled};
 use super::rows;
-use super::sql::{CANCEL, EDIT, GET, RETRY, UNIQUE};
+use super::sql::{CANCEL, EDIT, GET, RETRY, SAY, UNIQUE};
 use super::unique;
 use crate::job::new::MAX_INLINE_BYTES;
 use crate::job::state::next;
@@ -123,6 +123,8 @@ impl SqliteStore {
             EDIT.step("delete"),
             EDIT.step("delete_ended"),
             EDIT.step("drop_aside"),
+            SAY.step("drop_progress"),
+            SAY.step("drop_log"),
         ] {
             let query = sqlx::query(step).bind(id.as_uuid());
             query.execute(&mut *tx).await.map_err(failed(doing))?;

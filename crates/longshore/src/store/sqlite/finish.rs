@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, Sqlite, SqliteConnection, Transaction};
 use uuid::Uuid;
 
 use super::SqliteStore;
 use super::error::failed;
 use super::rows;
+use super::say;
 use super::sql::{CANCEL, FINISH, RELEASE};
 use crate::job::state::Marks;
 use crate::job::{AttemptError, AttemptFault, JobId, State, text};
@@ -93,9 +95,7 @@ pub(super) async fn finish_done(
     for row in &gone {
         let id = rows::id(row)?;
         states.insert(id, rows::state(row)?);
-        if row.try_get("orphans_payload")? {
-            drop_payload(tx, id).await?;
-        }
+        drop_orphans(tx, id, row).await?;
     }
     Ok(states)
 }
@@ -291,16 +291,20 @@ pub(super) async fn move_cancelled(
     let mut moved = Vec::with_capacity(gone.len());
     for row in &gone {
         let id = rows::id(row)?;
-        if row.try_get("orphans_payload")? {
-            drop_payload(conn, id).await?;
-        }
+        drop_orphans(conn, id, row).await?;
         moved.push(id);
     }
     Ok(moved)
 }
 
-async fn drop_payload(conn: &mut SqliteConnection, id: JobId) -> sqlx::Result<()> {
-    sqlx::query(FINISH.step("drop_payload")).bind(id.as_uuid()).execute(conn).await?;
+/// What a job that keeps nothing leaves behind.
+async fn drop_orphans(conn: &mut SqliteConnection, id: JobId, row: &SqliteRow) -> sqlx::Result<()> {
+    if row.try_get("orphans_payload")? {
+        sqlx::query(FINISH.step("drop_payload")).bind(id.as_uuid()).execute(&mut *conn).await?;
+    }
+    if row.try_get("orphans_said")? {
+        say::forget(conn, id).await?;
+    }
     Ok(())
 }
 

@@ -23,7 +23,9 @@ DELETE FROM longshore_job
 WHERE id IN (SELECT unhex(value ->> 0) FROM json_each($2)) AND +node = $1
     AND (+id, lease) IN (SELECT unhex(value ->> 0), value ->> 1 FROM json_each($2))
 RETURNING id, CASE WHEN cancel_at IS NULL THEN 'succeeded' ELSE 'cancelled' END AS state,
-    retain_ms IS 0 AND payload IS NULL AS orphans_payload;
+    retain_ms IS 0 AND payload IS NULL AS orphans_payload, retain_ms IS 0 AND (
+        EXISTS (SELECT 1 FROM longshore_progress AS p WHERE p.id = CAST(longshore_job.id AS BLOB))
+        OR EXISTS (SELECT 1 FROM longshore_log AS l WHERE l.id = CAST(longshore_job.id AS BLOB))) AS orphans_said;
 
 -- step: drop_kept
 -- The same when every one of them was kept, so that nothing has to be told: a row that comes back

@@ -24,6 +24,7 @@ mod read;
 mod relaxed;
 mod retention;
 mod rows;
+mod say;
 mod sql;
 mod tx;
 mod unique;
@@ -104,18 +105,24 @@ impl Store for SqliteStore {
         self.end(node, ended).await
     }
 
+    async fn say(&self, node: NodeId, said: &[Saying]) -> Result<Vec<Said>> {
+        self.keep_said(node, said).await
+    }
+
+    async fn log(&self, id: JobId, query: &LogQuery) -> Result<LogPage> {
+        self.read_log(id, query).await
+    }
+
+    async fn progress(&self, id: JobId) -> Result<Option<ProgressRow>> {
+        self.read_progress(id).await
+    }
+
     async fn begin_tx(&self) -> Result<OpenTx> {
         self.open_tx().await
     }
 
-    async fn finish_tx(
-        &self,
-        tx: OpenTx,
-        node: NodeId,
-        held: Held,
-        output: Option<&str>,
-    ) -> Result<Ack> {
-        self.close_tx(tx, node, held, output).await
+    async fn finish_tx(&self, tx: OpenTx, node: NodeId, done: DoneInTx<'_>) -> Result<Ack> {
+        self.close_tx(tx, node, done).await
     }
 
     async fn cancel(&self, id: JobId, cancel: &AskCancel) -> Result<State> {

@@ -3,12 +3,11 @@
 use std::time::{Duration, Instant};
 
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Row, Sqlite, SqliteConnection, Transaction};
+use sqlx::{Row, SqliteConnection};
 use uuid::Uuid;
 
 use super::SqliteStore;
 use super::error::failed;
-use super::relaxed::Relaxed;
 use super::retention::rules;
 use super::sql::PRUNE;
 use crate::store::walk::{DeadAsk, Place, Seen, Task, Walk};
@@ -99,12 +98,13 @@ impl SqliteStore {
             walk.seen(0, at, chunk.now, look.seen);
             return Ok(look.goes);
         }
-        let mut tx = self.begin_lightly().await?;
+        // What a power cut brings back goes again, since the memory of the walk goes with the process.
+        let mut tx = self.begin_lightly(DOING).await?;
         if let Pruner::Leader(lead) = pruner {
             self.must_lead(tx.conn(), lead, self.clock.now()).await?;
         }
         look = remove(tx.conn(), &chunk).await.map_err(failed(DOING))?;
-        tx.commit().await?;
+        tx.commit(DOING).await?;
         walk.seen(0, at, chunk.now, look.seen);
         Ok(look.goes)
     }
@@ -123,48 +123,17 @@ impl SqliteStore {
         let mut dead = look_dead(&mut conn, &ask, now_us, most).await.map_err(failed(DOING))?;
         drop(conn);
         if !looks && dead.goes > 0 {
-            let mut tx = self.begin_lightly().await?;
+            let mut tx = self.begin_lightly(DOING).await?;
             if let Pruner::Leader(lead) = pruner {
                 self.must_lead(tx.conn(), lead, self.clock.now()).await?;
             }
             dead = remove_dead(tx.conn(), &ask, now_us).await.map_err(failed(DOING))?;
-            tx.commit().await?;
+            tx.commit(DOING).await?;
         }
         // Those that were too large to go together are still there: look again from the same place.
         let last = if dead.left_over { Some(ask.after) } else { dead.last };
         walk.seen_dead(now_us, last, dead.earliest);
         Ok(Removed { dead: dead.goes, ..Removed::default() })
-    }
-
-    /// A write that need not wait for the disk: what a power cut brings back goes again, since the
-    /// memory of the walk goes with the process.
-    async fn begin_lightly(&self) -> Result<Lightly> {
-        match self.may_relax() {
-            true => self.begin_relaxed(DOING).await.map(Lightly::Relaxed),
-            false => self.begin(DOING).await.map(Lightly::Plain),
-        }
-    }
-}
-
-enum Lightly {
-    Plain(Transaction<'static, Sqlite>),
-    Relaxed(Relaxed),
-}
-
-impl Lightly {
-    fn conn(&mut self) -> &mut SqliteConnection {
-        match self {
-            Lightly::Plain(tx) => tx,
-            Lightly::Relaxed(relaxed) => &mut relaxed.conn,
-        }
-    }
-
-    async fn commit(self) -> Result<()> {
-        let done = match self {
-            Lightly::Plain(tx) => tx.commit().await,
-            Lightly::Relaxed(relaxed) => relaxed.commit().await,
-        };
-        done.map_err(failed(DOING))
     }
 }
 
@@ -212,6 +181,9 @@ async fn remove(conn: &mut SqliteConnection, chunk: &Chunk) -> sqlx::Result<Look
     let look = look(conn, chunk, MAX_BYTES).await?;
     if look.aside > 0 {
         sqlx::query(PRUNE.step("drop_payloads")).bind(&look.seqs).execute(&mut *conn).await?;
+    }
+    for step in ["drop_progress", "drop_log"] {
+        sqlx::query(PRUNE.step(step)).bind(&look.seqs).execute(&mut *conn).await?;
     }
     sqlx::query(PRUNE.step("drop")).bind(&look.seqs).execute(&mut *conn).await?;
     Ok(look)
@@ -262,6 +234,9 @@ async fn remove_dead(conn: &mut SqliteConnection, ask: &DeadAsk, now: i64) -> sq
     let dead = look_dead(conn, ask, now, MAX_BYTES).await?;
     if dead.aside > 0 {
         sqlx::query(PRUNE.step("drop_dead_payloads")).bind(&dead.seqs).execute(&mut *conn).await?;
+    }
+    for step in ["drop_dead_progress", "drop_dead_log"] {
+        sqlx::query(PRUNE.step(step)).bind(&dead.seqs).execute(&mut *conn).await?;
     }
     sqlx::query(PRUNE.step("drop_dead")).bind(&dead.seqs).execute(&mut *conn).await?;
     Ok(dead)

@@ -13,7 +13,8 @@ WITH seen AS MATERIALIZED (
     SELECT seq, state, queue, kind, retain_ms, finished_at, payload IS NULL AS aside,
         1000 + coalesce(octet_length(output), 0) + coalesce(octet_length(errors), 0)
             + CASE WHEN payload IS NULL THEN coalesce((SELECT octet_length(p.payload)
-                FROM longshore_payload AS p WHERE p.id = longshore_history.id), 0) ELSE 0 END AS bytes
+                FROM longshore_payload AS p WHERE p.id = longshore_history.id), 0) ELSE 0 END
+            + coalesce((SELECT sum(l.bytes) FROM longshore_log AS l WHERE l.id = longshore_history.id), 0) AS bytes
     FROM longshore_history
     WHERE seq >= $1 AND seq < $2),
 keeps AS MATERIALIZED (
@@ -51,6 +52,16 @@ DELETE FROM longshore_payload WHERE id IN (
     SELECT id FROM longshore_history
     WHERE seq IN (SELECT value FROM json_each($1)) AND payload IS NULL);
 
+-- step: drop_progress
+-- $1 seqs, a JSON array
+DELETE FROM longshore_progress WHERE id IN (
+    SELECT id FROM longshore_history WHERE seq IN (SELECT value FROM json_each($1)));
+
+-- step: drop_log
+-- $1 seqs, a JSON array
+DELETE FROM longshore_log WHERE id IN (
+    SELECT id FROM longshore_history WHERE seq IN (SELECT value FROM json_each($1)));
+
 -- step: drop
 -- $1 seqs, a JSON array
 DELETE FROM longshore_history WHERE seq IN (SELECT value FROM json_each($1));
@@ -62,7 +73,8 @@ WITH seen AS MATERIALIZED (
     SELECT seq, id, queue, kind, dead_at, payload IS NULL AS aside,
         1000 + coalesce(octet_length(errors), 0)
             + CASE WHEN payload IS NULL THEN coalesce((SELECT octet_length(p.payload)
-                FROM longshore_payload AS p WHERE p.id = longshore_job.id), 0) ELSE 0 END AS bytes
+                FROM longshore_payload AS p WHERE p.id = longshore_job.id), 0) ELSE 0 END
+            + coalesce((SELECT sum(l.bytes) FROM longshore_log AS l WHERE l.id = longshore_job.id), 0) AS bytes
     FROM longshore_job
     WHERE dead_at IS NOT NULL AND dead_at >= $1 AND (dead_at, id) > ($1, $2) AND dead_at <= $3
     ORDER BY dead_at, id LIMIT $4),
@@ -95,6 +107,16 @@ SELECT (SELECT count(*) FROM seen) AS seen_rows,
 DELETE FROM longshore_payload WHERE id IN (
     SELECT id FROM longshore_job
     WHERE seq IN (SELECT value FROM json_each($1)) AND payload IS NULL);
+
+-- step: drop_dead_progress
+-- $1 seqs, a JSON array
+DELETE FROM longshore_progress WHERE id IN (
+    SELECT id FROM longshore_job WHERE seq IN (SELECT value FROM json_each($1)));
+
+-- step: drop_dead_log
+-- $1 seqs, a JSON array
+DELETE FROM longshore_log WHERE id IN (
+    SELECT id FROM longshore_job WHERE seq IN (SELECT value FROM json_each($1)));
 
 -- step: drop_dead
 -- $1 seqs, a JSON array

@@ -1,4 +1,4 @@
-//! Transactions that need not survive a power cut: claims.
+//! Transactions that need not survive a power cut: claims, prunes, what runs say.
 //!
 //! A claim that is lost is simply claimed again, and its number never comes twice, so a late finish
 //! matches nothing. Not waiting for the disk halves the waits of a drain. The next commit that does
@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use sqlx::pool::PoolConnection;
-use sqlx::{Sqlite, SqliteConnection};
+use sqlx::{Sqlite, SqliteConnection, Transaction};
 
 use super::SqliteStore;
 use super::connect::pause;
@@ -47,6 +47,39 @@ impl SqliteStore {
                 }
             }
         }
+    }
+}
+
+/// A transaction that waits for the disk no more than it must.
+pub(super) enum Lightly {
+    Plain(Transaction<'static, Sqlite>),
+    Relaxed(Relaxed),
+}
+
+impl SqliteStore {
+    /// A write that may be lost in a power cut.
+    pub(super) async fn begin_lightly(&self, doing: &'static str) -> Result<Lightly> {
+        match self.may_relax() {
+            true => self.begin_relaxed(doing).await.map(Lightly::Relaxed),
+            false => self.begin(doing).await.map(Lightly::Plain),
+        }
+    }
+}
+
+impl Lightly {
+    pub fn conn(&mut self) -> &mut SqliteConnection {
+        match self {
+            Lightly::Plain(tx) => tx,
+            Lightly::Relaxed(relaxed) => &mut relaxed.conn,
+        }
+    }
+
+    pub async fn commit(self, doing: &'static str) -> Result<()> {
+        let done = match self {
+            Lightly::Plain(tx) => tx.commit().await,
+            Lightly::Relaxed(relaxed) => relaxed.commit().await,
+        };
+        done.map_err(failed(doing))
     }
 }
 

@@ -43,7 +43,10 @@ steps! {
     RESCUE = "rescue.sql";
     RETENTION = "retention.sql";
     RETRY = "retry.sql";
+    SAY = "say.sql";
     UNIQUE = "unique.sql";
 }
 
 pub(super) const GET: &str = include_str!("get.sql");
+pub(super) const LOG: &str = include_str!("log.sql");
+pub(super) const PROGRESS: &str = include_str!("progress.sql");

@@ -9,7 +9,7 @@ use super::finish::{At, finish_done};
 use crate::job::State;
 use crate::store::sealed::Sealed;
 use crate::store::tx::{Driver, Inner, Open, OpenTx};
-use crate::store::{Ack, Conn, Ending, Held, NodeId, Result, Tx};
+use crate::store::{Ack, Conn, DoneInTx, Ending, NodeId, Result, Tx};
 
 /// A borrowed connection.
 pub(crate) struct SqliteConn<'a>(pub &'a mut SqliteConnection);
@@ -68,8 +68,7 @@ impl SqliteStore {
         &self,
         tx: OpenTx,
         node: NodeId,
-        held: Held,
-        output: Option<&str>,
+        done: DoneInTx<'_>,
     ) -> Result<Ack> {
         const DOING: &str = "commit a handler's transaction";
         let mut tx = match tx.0 {
@@ -79,6 +78,11 @@ impl SqliteStore {
                 return Err(crate::StoreError::config("the transaction is on PostgreSQL"));
             }
         };
+        let DoneInTx { held, output, said } = done;
+        for one in said {
+            // Nobody else can write before this transaction ends, and the job is gone then.
+            self.keep_one(&mut tx, node, one).await.map_err(failed(DOING))?;
+        }
         let at = At { node, now: self.clock.now() };
         let ended = [(held, Ending::Succeeded { output: output.map(Into::into) })];
         let states = finish_done(&mut tx, &at, &ended).await.map_err(failed(DOING))?;

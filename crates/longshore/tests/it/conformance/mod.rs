@@ -12,6 +12,7 @@ pub mod leader;
 pub mod list;
 pub mod rescue;
 pub mod retention;
+pub mod said;
 pub mod states;
 pub mod stress;
 pub mod unique;
@@ -187,6 +188,30 @@ macro_rules! conformance {
                 it_says_how_far_behind_it_is_and_when_to_come_again,
                 rules_are_set_replaced_and_removed,
                 there_are_only_so_many_rules,
+            ];
+            said: [
+                what_a_run_says_is_read_back,
+                many_runs_are_kept_in_one_call,
+                the_last_progress_counts,
+                a_run_that_lost_its_lease_writes_nothing,
+                one_lost_lease_keeps_nothing_from_its_neighbours,
+                each_attempt_has_its_own_log,
+                a_run_that_is_given_back_goes_on_with_its_log,
+                a_repeat_adds_nothing,
+                lines_that_were_left_out_are_counted,
+                of_an_attempt_the_newest_thousand_lines_are_kept,
+                of_an_attempt_the_newest_bytes_are_kept,
+                of_a_job_the_newest_ten_attempts_are_kept,
+                pages_of_a_log_join,
+                only_lines_that_are_grave_enough_are_shown,
+                hostile_lines_are_kept_within_bounds,
+                odd_progress_is_refused_or_cut,
+                a_line_of_another_program_hides_no_other,
+                what_was_said_goes_with_a_deleted_job,
+                what_was_said_goes_with_a_job_that_keeps_nothing,
+                what_was_said_goes_with_a_job_that_is_pruned,
+                what_was_said_outlives_a_retry,
+                saying_beside_ends_and_rescues_never_deadlocks,
             ];
             list: [
                 newest_first_over_waiting_and_ended,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use longshore::extract::{Attempt, Meta, State as Given};
+use longshore::extract::{Attempt, Log, Meta, Progress, State as Given};
 use longshore::job::AttemptFault;
 use longshore::store::Effort;
 use longshore::testing::{Ended, TestStore};
@@ -17,6 +17,7 @@ on_both! {
     a_given_attempt_is_really_that_one,
     others_that_wait_are_left_as_they_were,
     nothing_stays_in_the_queue,
+    what_the_run_said_comes_back,
     what_it_enqueues_stays,
     due_time_and_unique_key_make_no_difference,
     the_whole_worker_can_run_it,
@@ -49,6 +50,21 @@ pub async fn each_outcome_can_be_told(store: TestStore) {
     assert_eq!(later.outcome, Ended::Snoozed { after: 5 * MINUTE });
     let no = store.perform(mail("no")).handler(send).await;
     assert_eq!(no.outcome, Ended::Cancelled);
+}
+
+pub async fn what_the_run_said_comes_back(store: TestStore) {
+    async fn says(_: Invite, progress: Progress, log: Log) -> Result<(), JobError> {
+        progress.set(0.5, "half");
+        log.warn("no friend so far");
+        Err(JobError::new("no friend"))
+    }
+    let run = store.perform(Invite { friend: 1 }).handler(says).attempt(2).await;
+    assert_eq!(run.logs.len(), 1);
+    assert_eq!((&*run.logs[0].message, run.logs[0].place.attempt), ("no friend so far", 2));
+    let progress = run.progress.expect("it said so");
+    assert_eq!((progress.fraction, &*progress.text), (0.5, "half"));
+    let quiet = store.perform(mail("ada")).handler(send).await;
+    assert!(quiet.logs.is_empty() && quiet.progress.is_none());
 }
 
 pub async fn a_given_attempt_is_really_that_one(store: TestStore) {

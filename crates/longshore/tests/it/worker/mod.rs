@@ -2,6 +2,8 @@
 //! and stamped for each backend, like those of the suite.
 
 pub mod cancel;
+#[cfg(feature = "capture")]
+pub mod captured;
 #[cfg(feature = "postgres")]
 pub mod cut;
 pub mod dead;
@@ -17,6 +19,7 @@ pub mod outcomes;
 pub mod processes;
 #[cfg(feature = "postgres")]
 pub mod races;
+pub mod said;
 pub mod slots;
 pub mod stops;
 pub mod transactions;
@@ -227,6 +230,18 @@ macro_rules! every_worker_case {
                 a_late_success_of_a_cancelled_job_stays_cancelled,
                 a_cancel_of_a_job_kept_ready_ends_it_unstarted,
             ];
+            said: [
+                progress_and_lines_are_seen_while_it_runs,
+                short_runs_leave_all_they_said,
+                much_progress_is_few_writes,
+                whatever_ends_a_run_its_words_stay,
+                what_a_stop_gives_back_has_its_words,
+                a_flood_of_lines_keeps_the_newest_and_blocks_nobody,
+                no_fraction_fails_a_handler,
+                a_log_that_cannot_be_kept_costs_no_run,
+                words_are_kept_with_a_handlers_own_transaction,
+                follow_ups_of_a_repeated_run_are_there_once,
+            ];
             slots: [
                 jobs_kept_ready_behind_a_slow_one_run_elsewhere,
                 handlers_that_use_the_client_cost_no_lease,
@@ -298,6 +313,12 @@ macro_rules! every_worker_case {
 
 mod sqlite {
     every_worker_case!(Sqlite);
+    #[cfg(feature = "capture")]
+    worker_cases! { Sqlite;
+        captured: [
+            events_of_a_handler_are_kept_with_its_run,
+        ];
+    }
     #[cfg(feature = "macros")]
     worker_cases! { Sqlite;
         derived: [
@@ -324,6 +345,12 @@ mod sqlite {
 #[cfg(feature = "postgres")]
 mod postgres {
     every_worker_case!(Postgres);
+    #[cfg(feature = "capture")]
+    worker_cases! { Postgres;
+        captured: [
+            events_of_a_handler_are_kept_with_its_run,
+        ];
+    }
     #[cfg(feature = "macros")]
     worker_cases! { Postgres;
         derived: [
