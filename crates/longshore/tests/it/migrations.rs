@@ -194,3 +194,41 @@ fn what_runs_say_has_a_place_after_the_upgrade() {
         });
     }
 }
+
+/// Two sessions migrate an empty database. The second has looked for the schema before, as a session behind a
+/// pooler may have done for anybody, and waits for the lock in a transaction that began before the first one's end.
+#[cfg(feature = "postgres")]
+#[test]
+fn who_waited_for_a_migration_sees_that_it_was_done() {
+    use sqlx::{AssertSqlSafe, Row};
+    const FOUND: &str = include_str!("../../src/store/postgres/migrate_found.sql");
+    const LOCK: &str = include_str!("../../src/store/postgres/migrate_lock.sql");
+    run(Flavour::Postgres, |t: Harness| async move {
+        let Database::Postgres(server) = &*t.database else { unreachable!("asked for PostgreSQL") };
+        t.execute("DROP SCHEMA longshore CASCADE".into()).await;
+        let (mut first, mut second) = (server.conn().await, server.conn().await);
+        let found = async |conn: &mut sqlx::PgConnection| -> bool {
+            let row =
+                sqlx::query(FOUND).persistent(false).fetch_one(conn).await.expect("an answer");
+            row.get(0)
+        };
+        assert!(!found(&mut second).await);
+        let begin = format!("BEGIN; {LOCK}");
+        sqlx::raw_sql(AssertSqlSafe(begin.clone())).execute(&mut first).await.expect("the lock");
+        let waiting = tokio::spawn(async move {
+            sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut second).await.expect("the lock");
+            second
+        });
+        let blocked = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+        while t.number(blocked.into()).await == 0 {
+            tokio::task::yield_now().await;
+        }
+        let made =
+            "CREATE SCHEMA longshore; CREATE TABLE longshore.migration (version int); COMMIT";
+        sqlx::raw_sql(made).execute(&mut first).await.expect("the first migration");
+
+        let mut second = waiting.await.expect("it goes on");
+
+        assert!(found(&mut second).await);
+    });
+}
