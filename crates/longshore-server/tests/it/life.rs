@@ -187,7 +187,9 @@ async fn what_a_run_says_is_read_line_by_line(store: TestStore) {
     assert_eq!((&end["lines"], &end["more"]), (&json!([]), &json!(false)));
     let grave = api.get(&format!("{path}/logs?level=warn")).await.json();
     assert_eq!(grave["lines"], json!([]));
-    for (query, place) in [("limit=0", "limit"), ("after=x", "after"), ("level=loud", "")] {
+    for (query, place) in
+        [("limit=0", "limit"), ("attempt=0", "attempt"), ("after=x", "after"), ("level=loud", "")]
+    {
         let (status, _, _, parameter) = api.get(&format!("{path}/logs?{query}")).await.problem();
         assert_eq!((status, parameter.as_str()), (400, place), "{query}");
     }

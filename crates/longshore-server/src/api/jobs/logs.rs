@@ -9,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::problem::{Problem, Result};
 use crate::request::{Params, ThisJob};
 use crate::server::App;
+use crate::wire::MAX_ATTEMPTS;
 
 /// Which lines.
 #[derive(Deserialize, IntoParams)]
@@ -16,7 +17,7 @@ use crate::server::App;
 #[into_params(parameter_in = Query)]
 pub(crate) struct LogParams {
     /// Of this attempt alone. Default: of all.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 1_000_000_000)]
     attempt: Option<u32>,
     /// This grave or graver. Default: all.
     #[param(inline, value_type = Option<LevelWord>)]
@@ -100,6 +101,11 @@ pub(crate) async fn logs(
     if limit == 0 || limit > MAX_LOG_PAGE {
         let detail = format!("limit is {limit}; it may be 1 to {MAX_LOG_PAGE}");
         return Err(Problem::parameter("limit", detail));
+    }
+    let (least, most) = MAX_ATTEMPTS;
+    if let Some(attempt) = params.attempt.filter(|n| !(least..=most).contains(&i64::from(*n))) {
+        let detail = format!("attempt is {attempt}; it may be {least} to {most}");
+        return Err(Problem::parameter("attempt", detail));
     }
     let after = params.after.as_deref().map(place).transpose()?.unwrap_or_default();
     let level = params.level.unwrap_or(Level::Trace);
