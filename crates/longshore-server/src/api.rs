@@ -13,6 +13,7 @@ use utoipa_axum::routes;
 
 use crate::config::ServerConfig;
 use crate::identity::require;
+use crate::openapi::operations;
 use crate::rights::Right;
 use crate::server::App;
 
@@ -57,13 +58,7 @@ fn sized(bytes: usize, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App
 /// The route behind its right, and the right in the document.
 fn guarded(right: Right, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App> {
     let (schemas, mut paths, router) = route;
-    for item in paths.paths.values_mut() {
-        let operations =
-            [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete];
-        for operation in operations.into_iter().flatten() {
-            name(right, operation);
-        }
-    }
+    operations(&mut paths).for_each(|operation| name(right, operation));
     (
         schemas,
         paths,

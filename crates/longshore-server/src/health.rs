@@ -50,25 +50,29 @@ pub(crate) fn routes() -> Router<App> {
 }
 
 async fn ready(State(app): State<App>) -> (StatusCode, Json<Report>) {
-    let (database, schema) = look(&app).await;
+    let (usable, database, schema) = look(&app).await;
     let draining = app.readiness.drains();
-    let ready = database == "answers" && schema == "current" && !draining;
-    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, Json(Report { ready, database, schema, draining }))
+    let ready = usable && !draining;
+    (status(ready), Json(Report { ready, database, schema, draining }))
 }
 
 async fn started(State(app): State<App>) -> (StatusCode, &'static str) {
-    match look(&app).await {
-        ("answers", "current") => (StatusCode::OK, "started\n"),
-        _ => (StatusCode::SERVICE_UNAVAILABLE, "not started\n"),
-    }
+    let (usable, ..) = look(&app).await;
+    (status(usable), if usable { "started\n" } else { "not started\n" })
 }
 
-async fn look(app: &App) -> (&'static str, &'static str) {
+fn status(good: bool) -> StatusCode {
+    if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
+}
+
+/// Whether the database can be used; how it is, and how its schema is.
+async fn look(app: &App) -> (bool, &'static str, &'static str) {
     match tokio::time::timeout(PATIENCE, app.client.ready()).await {
-        Ok(Ok(())) => ("answers", "current"),
-        Ok(Err(StoreError::Schema { .. } | StoreError::Checksum { .. })) => ("answers", "another"),
-        Ok(Err(_)) => ("fails", "unknown"),
-        Err(_) => ("does not answer", "unknown"),
+        Ok(Ok(())) => (true, "answers", "current"),
+        Ok(Err(StoreError::Schema { .. } | StoreError::Checksum { .. })) => {
+            (false, "answers", "another")
+        }
+        Ok(Err(_)) => (false, "fails", "unknown"),
+        Err(_) => (false, "does not answer", "unknown"),
     }
 }

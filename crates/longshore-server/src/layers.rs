@@ -32,9 +32,8 @@ pub(crate) fn around(router: Router<App>, app: &App) -> Router<App> {
 }
 
 /// Gives the request its id, and the answer what every answer has.
-async fn finished(mut request: Request, next: Next) -> Response {
+async fn finished(request: Request, next: Next) -> Response {
     let id = given_id(request.headers()).unwrap_or_else(|| Uuid::now_v7().simple().to_string());
-    request.headers_mut().insert(&REQUEST_ID, HeaderValue::try_from(&id).expect("checked or ours"));
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let began = Instant::now();

@@ -1,6 +1,7 @@
 //! The OpenAPI document, made from the route table.
 
 use axum::http::StatusCode;
+use utoipa::openapi::path::{Operation, Paths};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{
@@ -38,20 +39,25 @@ pub(crate) fn finished(mut document: OpenApi) -> OpenApi {
     let mut schemas = Vec::new();
     Problem::schemas(&mut schemas);
     components.schemas.extend(schemas);
-    for item in document.paths.paths.values_mut() {
-        let operations =
-            [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete];
-        for operation in operations.into_iter().flatten() {
-            for (status, response) in &mut operation.responses.responses {
-                if let RefOr::T(response) = response {
-                    problem_body(status, response);
-                }
+    for operation in operations(&mut document.paths) {
+        for (status, response) in &mut operation.responses.responses {
+            if let RefOr::T(response) = response {
+                problem_body(status, response);
             }
-            let other = problem("Anything else: see the table of problems.");
-            operation.responses.responses.insert("default".to_owned(), RefOr::T(other));
         }
+        let other = problem("Anything else: see the table of problems.");
+        operation.responses.responses.insert("default".to_owned(), RefOr::T(other));
     }
     document
+}
+
+/// Every operation, whatever its path and method.
+pub(crate) fn operations(paths: &mut Paths) -> impl Iterator<Item = &mut Operation> {
+    paths.paths.values_mut().flat_map(|item| {
+        [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete]
+            .into_iter()
+            .flatten()
+    })
 }
 
 /// Every answer of 400 and above is a problem.

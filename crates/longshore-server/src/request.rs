@@ -1,5 +1,7 @@
 //! What requests bring: bodies, addresses and parameters, each refused with a problem that says where.
 
+use std::ops::RangeInclusive;
+
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequest, Path, Query, Request};
@@ -8,6 +10,7 @@ use axum::http::{StatusCode, header};
 use longshore::JobId;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use utoipa::IntoParams;
 
 use crate::problem::{Code, Problem, Result};
 
@@ -29,6 +32,20 @@ impl Body {
             )
         })
     }
+}
+
+/// What an optional body says; without one, the defaults.
+pub(crate) fn or_default<'a, T: Deserialize<'a> + Default>(body: &'a Option<Body>) -> Result<T> {
+    body.as_ref().map_or_else(|| Ok(T::default()), Body::read)
+}
+
+/// A number of the address, if it is in its range.
+pub(crate) fn ranged(name: &'static str, value: u32, range: RangeInclusive<u32>) -> Result<u32> {
+    if range.contains(&value) {
+        return Ok(value);
+    }
+    let (least, most) = range.into_inner();
+    Err(Problem::parameter(name, format!("{name} is {value}; it may be {least} to {most}")))
 }
 
 /// Reads a JSON object; an error names the place in it.
@@ -115,7 +132,13 @@ fn is_json(media_type: &[u8]) -> bool {
 }
 
 /// The job that the address names.
-pub(crate) struct ThisJob(pub JobId);
+#[derive(IntoParams)]
+#[into_params(names("id"), parameter_in = Path)]
+pub(crate) struct ThisJob(
+    /// The job.
+    #[param(value_type = String, format = Uuid)]
+    pub JobId,
+);
 
 impl<S: Send + Sync> FromRequestParts<S> for ThisJob {
     type Rejection = Problem;

@@ -64,6 +64,7 @@
 #![cfg_attr(not(all(feature = "sqlite", feature = "postgres")), allow(dead_code))]
 
 mod time; // points in time
+mod hash; // texts told apart
 mod clock; // whose clock counts
 mod engine; // a runtime of our own
 pub mod job; // what a job is, and which state may follow which

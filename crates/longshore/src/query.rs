@@ -22,6 +22,7 @@ pub use pattern::Pattern;
 pub use range::Range;
 pub use term::{Field, Term, Test};
 
+use crate::hash::fnv1a;
 use crate::job::State;
 
 /// The longest query text, in bytes.
@@ -114,9 +115,7 @@ impl Filter {
 
     /// Tells filters apart that differ in meaning, in few bytes: FNV-1a over the canonical text.
     pub(crate) fn hash(&self) -> u64 {
-        self.to_string().bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+        fnv1a(self.to_string().bytes())
     }
 }
 

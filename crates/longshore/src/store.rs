@@ -409,18 +409,22 @@ impl Default for StoreOptions {
 /// The schema's steps in the database that `url` names, in order. Looks at the scheme alone: the
 /// database is not touched.
 pub fn migrations(url: &str) -> Result<&'static [Migration]> {
-    match scheme(url) {
+    scheme(url).and_then(steps).ok_or_else(|| unknown_database(url))
+}
+
+fn steps(scheme: &str) -> Option<&'static [Migration]> {
+    match scheme {
         #[cfg(feature = "sqlite")]
-        Some("sqlite") => Ok(&sqlite::MIGRATIONS),
+        "sqlite" => Some(&sqlite::MIGRATIONS),
         #[cfg(feature = "postgres")]
-        Some("postgres" | "postgresql") => Ok(postgres::MIGRATIONS),
-        _ => Err(unknown_database(url)),
+        "postgres" | "postgresql" => Some(postgres::MIGRATIONS),
+        _ => None,
     }
 }
 
 /// The schema's version that this program needs on `backend`.
 pub(crate) fn needed(backend: &str) -> u32 {
-    migrations(&format!("{backend}:")).map_or(0, |steps| steps.len() as u32)
+    steps(backend).map_or(0, |steps| steps.len() as u32)
 }
 
 /// Opens the store that `url` names: `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. Creates a

@@ -4,6 +4,7 @@ use axum::http::{HeaderValue, header};
 use longshore::StoreError;
 use longshore::job::{Invalid, Problem as Wrong};
 use longshore::query::QueryError;
+use longshore::store::InvalidCursor;
 
 use super::{Code, Fault, Problem};
 
@@ -24,7 +25,7 @@ impl From<StoreError> for Problem {
                 Problem::new(Code::KeyReused, &detail).fault(of_job(index, "/unique_key", detail))
             }
             StoreError::VersionChanged { .. } => Problem::new(Code::Changed, detail),
-            StoreError::Cursor(_) => Problem::new(Code::BadCursor, detail),
+            StoreError::Cursor(cursor) => cursor.into(),
             StoreError::Unavailable { .. } | StoreError::KeyBusy | StoreError::NotLeader => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the database is away");
                 Problem::new(Code::Unavailable, detail).header(header::RETRY_AFTER, RETRY_AFTER)
@@ -51,6 +52,12 @@ impl From<StoreError> for Problem {
                 Problem::new(Code::Internal, detail)
             }
         }
+    }
+}
+
+impl From<InvalidCursor> for Problem {
+    fn from(error: InvalidCursor) -> Problem {
+        Problem::new(Code::BadCursor, error.to_string())
     }
 }
 

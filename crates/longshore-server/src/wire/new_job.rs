@@ -19,7 +19,7 @@ pub const MAX_ATTEMPTS: (i64, i64) = (1, 1_000_000_000);
 pub const VERSIONS: (i64, i64) = (1, i32::MAX as i64);
 
 /// A new job. Only `kind` must be said. Numbers are read wide, so that one out of range is refused in words.
-#[derive(Clone, Deserialize, ToSchema)]
+#[derive(Clone, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobBody<'a> {
     /// Picks the handler: 1 to 255 bytes.

@@ -1,6 +1,7 @@
 //! Numbered migrations: forward only, each applied once, in one transaction under a lock.
 
 use super::{Result, StoreError};
+use crate::hash::fnv1a;
 
 /// One numbered step of the schema.
 #[derive(Debug)]
@@ -18,10 +19,7 @@ impl Migration {
     /// FNV-1a over the text, 64 bits: tells an edited file from the applied one. It guards against
     /// mistakes, not against malice.
     pub fn checksum(&self) -> String {
-        let hash = self.sql.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        format!("{hash:016x}")
+        format!("{:016x}", fnv1a(self.sql.bytes()))
     }
 }
 

@@ -196,12 +196,11 @@ impl Book {
             return None;
         }
         let log = pages.unsent.pop_front().or_else(|| {
-            let before = pages.waiting.iter().map(LogLine::size_bytes).sum::<usize>();
             let part = LogPart::take(self.mark, pages.nth, pages.left_out, &mut pages.waiting)?;
             let after = pages.waiting.iter().map(LogLine::size_bytes).sum::<usize>();
             pages.nth += part.count();
             pages.left_out = 0;
-            pages.bytes = after;
+            let before = std::mem::replace(&mut pages.bytes, after);
             self.room(before - after);
             Some(part)
         });

@@ -3,22 +3,22 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use longshore::State as JobState;
 use longshore::store::AskCancel;
-use longshore::{Edit, State as JobState};
 
 use super::show;
 use crate::identity::Identity;
 use crate::problem::{Problem, Result};
-use crate::request::{Body, ThisJob};
+use crate::request::{Body, ThisJob, or_default};
 use crate::server::App;
-use crate::wire::{CancelBody, RetryBody, ShownView, VERSIONS, within};
+use crate::wire::{CancelBody, EditBody, RetryBody, ShownView, within};
 
 /// What `attempts` may be.
 const ATTEMPTS: (i64, i64) = (1, 1_000_000);
 
 /// Cancels a job: at once while it waits; a running one is asked to stop.
 #[utoipa::path(post, path = "/jobs/{id}/cancel", tag = "jobs", operation_id = "jobs.cancel",
-    params(("id" = String, Path, format = Uuid, description = "The job.")),
+    params(ThisJob),
     request_body(content = Option<CancelBody>),
     responses(
         (status = 200, description = "It waited, and is cancelled.", body = ShownView),
@@ -32,10 +32,10 @@ pub(crate) async fn cancel(
     who: Identity,
     body: Option<Body>,
 ) -> Result<Response> {
-    let body: CancelBody = body.as_ref().map(Body::read).transpose()?.unwrap_or_default();
+    let body: CancelBody = or_default(&body)?;
     let ask = AskCancel { by: Some(who.name), why: body.why };
     let state = app.client.cancel(id, ask).await?;
-    let mut response = job(&app, id).await?;
+    let mut response = show::fresh(&app, id).await?;
     if state == JobState::Running {
         *response.status_mut() = StatusCode::ACCEPTED;
     }
@@ -47,7 +47,7 @@ pub(crate) async fn cancel(
 /// Numbers of attempts go on rising, and errors stay. With a payload, both change or neither.
 #[utoipa::path(post, path = "/jobs/{id}/retry", tag = "jobs", operation_id = "jobs.retry",
     params(
-        ("id" = String, Path, format = Uuid, description = "The job."),
+        ThisJob,
         ("If-Match" = Option<String>, Header, description = "Only if it has this version."),
     ),
     request_body(content = Option<RetryBody>),
@@ -63,22 +63,13 @@ pub(crate) async fn retry(
     headers: HeaderMap,
     body: Option<Body>,
 ) -> Result<Response> {
-    let body: RetryBody = body.as_ref().map(Body::read).transpose()?.unwrap_or_default();
+    let body: RetryBody = or_default(&body)?;
     let attempts = within("attempts", body.attempts.unwrap_or(1), ATTEMPTS)?;
-    let mut edit = Edit::new();
-    if let Some(payload) = body.payload {
-        edit = edit.payload(payload.get());
-    }
-    if let Some(version) = body.payload_version {
-        edit = edit.payload_version(within("payload_version", version, VERSIONS)?);
-    }
+    let RetryBody { payload, payload_version, .. } = body;
+    let mut edit = EditBody { payload, payload_version, ..EditBody::default() }.into_edit()?;
     if let Some(version) = show::if_match(&headers)? {
         edit = edit.if_version(version);
     }
     app.client.retry_with(id, attempts, edit).await?;
-    job(&app, id).await
-}
-
-async fn job(app: &App, id: longshore::JobId) -> Result<Response> {
-    show::answer(app, &app.client.get(id).await?, &HeaderMap::new()).await
+    show::fresh(&app, id).await
 }

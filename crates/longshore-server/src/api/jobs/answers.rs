@@ -31,7 +31,7 @@ pub(crate) struct AttemptsView {
 
 /// How the attempts of a job went.
 #[utoipa::path(get, path = "/jobs/{id}/attempts", tag = "jobs", operation_id = "jobs.attempts",
-    params(("id" = String, Path, format = Uuid, description = "The job.")),
+    params(ThisJob),
     responses(
         (status = 200, description = "The attempts.", body = AttemptsView),
         (status = 404, description = "There is no such job.", body = Problem),
@@ -47,7 +47,7 @@ pub(crate) async fn attempts(
 
 /// What the handler returned, byte for byte.
 #[utoipa::path(get, path = "/jobs/{id}/output", tag = "jobs", operation_id = "jobs.output",
-    params(("id" = String, Path, format = Uuid, description = "The job.")),
+    params(ThisJob),
     responses(
         (status = 200, description = "The output.", body = serde_json::Value),
         (status = 404, description = "There is no such job, or it has no output.", body = Problem),
@@ -74,7 +74,7 @@ pub(crate) struct WaitParams {
 
 /// Waits until a job ended, or until the time is over.
 #[utoipa::path(get, path = "/jobs/{id}/wait", tag = "jobs", operation_id = "jobs.wait",
-    params(("id" = String, Path, format = Uuid, description = "The job."), WaitParams),
+    params(ThisJob, WaitParams),
     responses(
         (status = 200, description = "It ended.", body = ShownView),
         (status = 202, description = "It did not end in this time; this is how it is. Ask again.", body = ShownView),

@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use longshore::{Edit, JobId};
 
-use super::create::checked;
+use super::create::due_once;
 use super::show;
 use crate::problem::{Problem, Result};
 use crate::request::{Body, ThisJob};
@@ -15,7 +15,7 @@ use crate::wire::{EditBody, RescheduleBody, ShownView};
 /// Changes a waiting job; what is not named stays (RFC 7396).
 #[utoipa::path(patch, path = "/jobs/{id}", tag = "jobs", operation_id = "jobs.edit",
     params(
-        ("id" = String, Path, format = Uuid, description = "The job."),
+        ThisJob,
         ("If-Match" = Option<String>, Header, description = "Only if it has this version: its `ETag`."),
     ),
     request_body(content = EditBody),
@@ -31,15 +31,12 @@ pub(crate) async fn edit(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response> {
-    let body: EditBody = body.read()?;
-    let twice = body.run_at.is_some() && body.run_in.is_some();
-    let edit = checked(body.into_edit()?, twice)?;
-    change(&app, id, edit, &headers).await
+    change(&app, id, edit_of(body.read()?)?, &headers).await
 }
 
 /// Makes a waiting job due at once.
 #[utoipa::path(post, path = "/jobs/{id}/run-now", tag = "jobs", operation_id = "jobs.run_now",
-    params(("id" = String, Path, format = Uuid, description = "The job.")),
+    params(ThisJob),
     responses(
         (status = 200, description = "The job as it is now.", body = ShownView),
         (status = 404, description = "There is no such job.", body = Problem),
@@ -55,7 +52,7 @@ pub(crate) async fn run_now(
 
 /// Gives a waiting job another time.
 #[utoipa::path(post, path = "/jobs/{id}/reschedule", tag = "jobs", operation_id = "jobs.reschedule",
-    params(("id" = String, Path, format = Uuid, description = "The job.")),
+    params(ThisJob),
     request_body(content = RescheduleBody),
     responses(
         (status = 200, description = "The job as it is now.", body = ShownView),
@@ -69,14 +66,13 @@ pub(crate) async fn reschedule(
     body: Body,
 ) -> Result<Response> {
     let RescheduleBody { run_at, run_in } = body.read()?;
-    let whole = EditBody { run_at, run_in, ..EditBody::default() };
-    let edit = checked(whole.into_edit()?, run_at.is_some() && run_in.is_some())?;
+    let edit = edit_of(EditBody { run_at, run_in, ..EditBody::default() })?;
     change(&app, id, edit, &headers).await
 }
 
 /// Removes a job that does not run, with its payload, its history and its unique key.
 #[utoipa::path(delete, path = "/jobs/{id}", tag = "jobs", operation_id = "jobs.delete",
-    params(("id" = String, Path, format = Uuid, description = "The job.")),
+    params(ThisJob),
     responses(
         (status = 204, description = "It is gone."),
         (status = 404, description = "There is no such job.", body = Problem),
@@ -87,10 +83,21 @@ pub(crate) async fn delete(State(app): State<App>, ThisJob(id): ThisJob) -> Resu
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// The change that a body describes. One that says nothing is a mistake.
+fn edit_of(body: EditBody<'_>) -> Result<Edit> {
+    let (run_at, run_in) = (body.run_at, body.run_in);
+    let edit = body.into_edit()?;
+    due_once(run_at, run_in)?;
+    if edit == Edit::new() {
+        return Err(Problem::value("", "the body names nothing to change"));
+    }
+    Ok(edit)
+}
+
 async fn change(app: &App, id: JobId, mut edit: Edit, headers: &HeaderMap) -> Result<Response> {
     if let Some(version) = show::if_match(headers)? {
         edit = edit.if_version(version);
     }
     app.client.edit(id, edit).await?;
-    show::answer(app, &app.client.get(id).await?, &HeaderMap::new()).await
+    show::fresh(app, id).await
 }

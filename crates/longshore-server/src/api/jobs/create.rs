@@ -4,15 +4,15 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use longshore::{Edit, Enqueued, NewJob};
+use longshore::{Enqueued, NewJob, Timestamp};
 
 use super::answers;
 use crate::api::BASE;
 use crate::meta;
 use crate::problem::{Problem, Result};
-use crate::request::{Body, ThisJob};
+use crate::request::{Body, ThisJob, or_default};
 use crate::server::App;
-use crate::wire::{EnqueuedView, JobBody, JobView, RerunBody, VERSIONS, within};
+use crate::wire::{EnqueuedView, JobBody, JobView, RerunBody, Span};
 
 /// Adds a job.
 ///
@@ -56,33 +56,33 @@ pub(crate) async fn rerun(
     headers: HeaderMap,
     body: Option<Body>,
 ) -> Result<Response> {
-    let body: RerunBody = body.as_ref().map(Body::read).transpose()?.unwrap_or_default();
+    let body: RerunBody = or_default(&body)?;
     let old = app.client.reveal(id).await?;
-    let mut job =
-        NewJob::like(&old).meta(meta::with(old.meta.as_deref(), "rerun_of", &id.to_string()));
-    if let Some(payload) = body.payload {
-        job = job.payload(payload.get());
-    }
-    if let Some(version) = body.payload_version {
-        job = job.payload_version(within("payload_version", version, VERSIONS)?);
-    }
-    if let Some(queue) = body.queue {
-        job = job.queue(queue);
-    }
+    let notes = meta::with(old.meta.as_deref(), "rerun_of", &id.to_string());
+    let RerunBody { payload, payload_version, queue } = body;
+    let other = JobBody { payload, payload_version, queue, ..JobBody::default() };
+    let job = other.onto(NewJob::like(&old).meta(notes))?;
     let enqueued = app.client.enqueue(job).await?;
     answer(&app, enqueued, &headers).await
 }
 
-const TWICE: &str = "run_in and run_at say it twice; one of them is enough";
+/// A time said twice is a mistake.
+pub(super) fn due_once(run_at: Option<Timestamp>, run_in: Option<Span>) -> Result<()> {
+    match (run_at, run_in) {
+        (Some(_), Some(_)) => {
+            let detail = "run_in and run_at say it twice; one of them is enough";
+            Err(Problem::value("/run_in", detail))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// The job that a body describes, with the trace that the request belongs to.
 pub(super) fn new_job(body: JobBody<'_>, headers: &HeaderMap) -> Result<NewJob> {
     if body.kind.is_none() {
         return Err(Problem::value("/kind", "kind is missing; it picks the handler"));
     }
-    if body.run_at.is_some() && body.run_in.is_some() {
-        return Err(Problem::value("/run_in", TWICE));
-    }
+    due_once(body.run_at, body.run_in)?;
     let notes = body.meta.map(|notes| notes.get().to_owned());
     let mut job = body.into_job()?;
     if let Some(parent) = trace(headers).filter(|_| !meta::has(notes.as_deref(), "traceparent")) {
@@ -126,15 +126,4 @@ async fn answer(app: &App, enqueued: Enqueued, headers: &HeaderMap) -> Result<Re
     let applied = HeaderValue::try_from(format!("wait={}", span.as_secs())).expect("a number");
     let applied = [(HeaderName::from_static("preference-applied"), applied)];
     Ok((status, head, applied, Json(JobView::new(&job))).into_response())
-}
-
-/// A change that says nothing is a mistake, and so is another time said twice.
-pub(super) fn checked(edit: Edit, twice: bool) -> Result<Edit> {
-    if twice {
-        return Err(Problem::value("/run_in", TWICE));
-    }
-    if edit == Edit::new() {
-        return Err(Problem::value("", "the body names nothing to change"));
-    }
-    Ok(edit)
 }

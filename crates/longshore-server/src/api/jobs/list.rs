@@ -10,8 +10,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::api::BASE;
-use crate::problem::{Code, Problem, Result};
-use crate::request::Params;
+use crate::problem::{Problem, Result};
+use crate::request::{Params, ranged};
 use crate::server::App;
 use crate::wire::{CountView, JobView, PageView};
 
@@ -44,20 +44,15 @@ pub(crate) async fn list(
     Params(params): Params<ListParams>,
 ) -> Result<Response> {
     let filter = Filter::parse(&params.q)?;
-    let limit = params.limit.unwrap_or(0);
-    if params.limit.is_some_and(|limit| limit == 0 || limit > MAX_PAGE) {
-        let detail = format!("limit is {limit}; it may be 1 to {MAX_PAGE}");
-        return Err(Problem::parameter("limit", detail));
-    }
-    let cursor = |text: &str| {
-        text.parse().map_err(|error| {
-            Problem::new(Code::BadCursor, longshore::store::InvalidCursor::to_string(&error))
-        })
+    // Without one the library has its own.
+    let limit = match params.limit {
+        Some(limit) => ranged("limit", limit, 1..=MAX_PAGE)?,
+        None => 0,
     };
     let at = match (&params.after, &params.before) {
         (None, None) => Position::First,
-        (Some(after), None) => Position::After(cursor(after)?),
-        (None, Some(before)) => Position::Before(cursor(before)?),
+        (Some(after), None) => Position::After(after.parse()?),
+        (None, Some(before)) => Position::Before(before.parse()?),
         (Some(_), Some(_)) => {
             return Err(Problem::parameter("before", "after and before exclude each other"));
         }

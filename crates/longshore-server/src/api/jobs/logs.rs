@@ -1,5 +1,7 @@
 //! What a job's runs said.
 
+use std::ops::RangeInclusive;
+
 use axum::Json;
 use axum::extract::State;
 use longshore::store::{Level, LogPage, LogPlace, LogQuery, LogRow, MAX_LOG_PAGE};
@@ -7,9 +9,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::problem::{Problem, Result};
-use crate::request::{Params, ThisJob};
+use crate::request::{Params, ThisJob, ranged};
 use crate::server::App;
-use crate::wire::MAX_ATTEMPTS;
+
+/// Attempts that a job may have.
+const ATTEMPTS: RangeInclusive<u32> = 1..=1_000_000_000;
 
 /// Which lines.
 #[derive(Deserialize, IntoParams)]
@@ -87,7 +91,7 @@ pub(crate) struct LineView {
 ///
 /// A page without lines of a job that runs is no end: ask again from its `next`.
 #[utoipa::path(get, path = "/jobs/{id}/logs", tag = "jobs", operation_id = "jobs.logs",
-    params(("id" = String, Path, format = Uuid, description = "The job."), LogParams),
+    params(ThisJob, LogParams),
     responses(
         (status = 200, description = "One page.", body = LogsView),
         (status = 404, description = "There is no such job.", body = Problem),
@@ -97,21 +101,13 @@ pub(crate) async fn logs(
     ThisJob(id): ThisJob,
     Params(params): Params<LogParams>,
 ) -> Result<Json<LogsView>> {
-    let limit = params.limit.unwrap_or(200);
-    if limit == 0 || limit > MAX_LOG_PAGE {
-        let detail = format!("limit is {limit}; it may be 1 to {MAX_LOG_PAGE}");
-        return Err(Problem::parameter("limit", detail));
-    }
-    let (least, most) = MAX_ATTEMPTS;
-    if let Some(attempt) = params.attempt.filter(|n| !(least..=most).contains(&i64::from(*n))) {
-        let detail = format!("attempt is {attempt}; it may be {least} to {most}");
-        return Err(Problem::parameter("attempt", detail));
-    }
+    let limit = ranged("limit", params.limit.unwrap_or(200), 1..=MAX_LOG_PAGE)?;
+    let attempt = params.attempt.map(|n| ranged("attempt", n, ATTEMPTS)).transpose()?;
     let after = params.after.as_deref().map(place).transpose()?.unwrap_or_default();
     let level = params.level.unwrap_or(Level::Trace);
     // So that a job that is not there is told from one that said nothing.
     app.client.get(id).await?;
-    let query = LogQuery { attempt: params.attempt, level, after, limit };
+    let query = LogQuery { attempt, level, after, limit };
     let LogPage { lines, next, more } = app.client.logs(id, query).await?;
     Ok(Json(LogsView { lines, next: format!("{}.{}", next.attempt, next.line), more }))
 }

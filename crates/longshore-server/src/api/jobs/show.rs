@@ -1,9 +1,11 @@
 //! One job.
 
+use std::hash::{DefaultHasher, Hasher};
+
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use longshore::JobRow;
+use longshore::{JobId, JobRow};
 
 use crate::problem::{Code, Problem, Result};
 use crate::request::ThisJob;
@@ -16,7 +18,7 @@ use crate::wire::{JobView, ShownView};
 /// version, which is what `If-Match` of an edit compares.
 #[utoipa::path(get, path = "/jobs/{id}", tag = "jobs", operation_id = "jobs.show",
     params(
-        ("id" = String, Path, format = Uuid, description = "The job."),
+        ThisJob,
         ("If-None-Match" = Option<String>, Header, description = "The `ETag` that is known."),
     ),
     responses(
@@ -34,7 +36,7 @@ pub(crate) async fn show(
 
 /// A job with the fields of its payload that are hidden from others.
 #[utoipa::path(get, path = "/jobs/{id}/reveal", tag = "jobs", operation_id = "jobs.reveal",
-    params(("id" = String, Path, format = Uuid, description = "The job.")),
+    params(ThisJob),
     responses(
         (status = 200, description = "The job.", body = ShownView),
         (status = 404, description = "There is no such job.", body = Problem),
@@ -63,6 +65,11 @@ pub(super) async fn answer(app: &App, job: &JobRow, headers: &HeaderMap) -> Resu
     Ok((media_type, tag, body).into_response())
 }
 
+/// The job as it is now, after a change.
+pub(super) async fn fresh(app: &App, id: JobId) -> Result<Response> {
+    answer(app, &app.client.get(id).await?, &HeaderMap::new()).await
+}
+
 /// The version that `If-Match` names: an `ETag` of ours, or its first number.
 pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<u32>> {
     let Some(value) = headers.get(header::IF_MATCH) else { return Ok(None) };
@@ -76,9 +83,9 @@ pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<u32>> {
     })
 }
 
-/// FNV-1a, 64 bits.
+/// The same for the same bytes in every process of this build.
 fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
 }

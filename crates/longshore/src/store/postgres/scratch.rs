@@ -7,6 +7,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, Ro
 use uuid::Uuid;
 
 use super::{MIGRATIONS, PostgresStore, connect};
+use crate::hash::fnv1a;
 use crate::store::{Result, Store, StoreError, StoreOptions, without_secret};
 use crate::time::Timestamp;
 
@@ -56,10 +57,7 @@ impl Scratch {
 /// The name of the migrated database that others are cloned from. It says what it was made of, so that
 /// another version of this library makes another one.
 async fn template(server: &str, conn: &mut PgConnection) -> Result<String> {
-    let made_of = MIGRATIONS.iter().flat_map(|step| step.sql.bytes());
-    let hash = made_of.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = fnv1a(MIGRATIONS.iter().flat_map(|step| step.sql.bytes()));
     let name = format!("longshore_kit_template_{hash:016x}");
     let known = conn.fetch_all(DATABASES).await.map_err(failed(server))?;
     if known.iter().any(|row| row.get::<&str, _>("name") == name) {
