@@ -11,6 +11,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
+use tracing::Instrument;
 use uuid::Uuid;
 
 use crate::identity::identify;
@@ -37,7 +38,9 @@ async fn finished(request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let began = Instant::now();
-    let mut response = next.run(request).await;
+    // So that whatever is logged on the way names the request.
+    let span = tracing::error_span!("request", id);
+    let mut response = next.run(request).instrument(span).await;
     let problem = response.extensions_mut().remove::<Problem>().or_else(|| foreign(&response));
     if let Some(problem) = problem {
         let headers = std::mem::take(response.headers_mut());

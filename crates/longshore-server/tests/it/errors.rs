@@ -1,5 +1,8 @@
 //! Whatever is wrong with a request is said in one form, with its place.
 
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
 use axum::body::Body;
 use longshore::testing::TestStore;
 
@@ -161,6 +164,39 @@ async fn the_caller_names_its_request_if_the_name_is_plain(store: TestStore) {
         let id = api.send(ask).await.headers["x-request-id"].clone();
         assert_eq!(id == given, kept, "{given}");
     }
+}
+
+/// What a test's own thread logs.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Heard {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[longshore::test(both)]
+async fn the_log_names_the_request_that_failed(store: TestStore) {
+    let api = Api::of(&store);
+    let heard = Heard::default();
+    let writer = heard.clone();
+    let log = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone());
+    let _listening = tracing::subscriber::set_default(log.finish());
+    store.client().close().await;
+
+    let mut ask = request("GET", "/api/v1/jobs", None);
+    ask.headers_mut().insert("x-request-id", "who-fails".parse().unwrap());
+    let answer = api.send(ask).await;
+
+    assert!(answer.status.is_server_error(), "{answer:?}");
+    let log = String::from_utf8(heard.0.lock().unwrap().clone()).unwrap();
+    let line = log.lines().find(|line| line.contains("request{id=\"who-fails\"}"));
+    assert!(line.is_some(), "{log}");
 }
 
 #[longshore::test(both)]
