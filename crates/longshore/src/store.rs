@@ -27,6 +27,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::access::{NewToken, SecretHash, TokenId, TokenRow};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
 use crate::query::Filter;
@@ -218,6 +219,22 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// On PostgreSQL the leader also removes days of history that are past as a whole.
     /// Refused with [`StoreError::NotLeader`] when the leader's term is over.
     async fn prune(&self, pruner: Pruner) -> Result<Pruned>;
+
+    /// Keeps a token with its secret's hash; answers when. A repeat changes nothing. Refused with
+    /// [`StoreError::Invalid`] when [`crate::access::MAX_TOKENS`] others are live.
+    async fn add_token(&self, token: &NewToken, hash: SecretHash) -> Result<Timestamp>;
+
+    /// The tokens, live ones first, newest first; at most [`crate::access::MAX_TOKENS`].
+    async fn tokens(&self) -> Result<Vec<TokenRow>>;
+
+    /// The token whose secret has this hash, live or not.
+    async fn token(&self, hash: SecretHash) -> Result<Option<TokenRow>>;
+
+    /// Notes that a token is used now, unless that was noted within the last minute.
+    async fn touch_token(&self, id: TokenId) -> Result<()>;
+
+    /// Revokes a token; whether there is one with this id. One that is revoked stays as it is.
+    async fn revoke_token(&self, id: TokenId) -> Result<bool>;
 
     /// Looks at the database and at what it needs, and writes nothing. A look that fails is a failed
     /// check where the others can go on without it.

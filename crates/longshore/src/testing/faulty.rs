@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::Faults;
+use crate::access::{NewToken, SecretHash, TokenId, TokenRow};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
 use crate::query::Filter;
@@ -75,6 +76,11 @@ hand_on! {
         set_retention(rule: &RetentionRule) -> ();
         remove_retention(scope: &RetentionScope) -> bool;
         prune(pruner: Pruner) -> Pruned;
+        add_token(token: &NewToken, hash: SecretHash) -> Timestamp;
+        tokens() -> Vec<TokenRow>;
+        token(hash: SecretHash) -> Option<TokenRow>;
+        touch_token(id: TokenId) -> ();
+        revoke_token(id: TokenId) -> bool;
         checkup(depth: Depth) -> Vec<Check>;
         now() -> Timestamp;
     }

@@ -93,6 +93,7 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
             "prune",
             "read",
             "retention",
+            "token",
             "unique",
         ]
         .map(|name| source(&format!("{name}.rs")))
@@ -115,6 +116,7 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
             "rescue",
             "retention",
             "retry",
+            "token",
             "unique",
         ] {
             let (file, konst) = (format!("{file}.sql"), file.to_uppercase());

@@ -28,6 +28,7 @@ mod retention;
 #[cfg(feature = "testing")]
 mod scratch;
 mod session;
+mod token;
 mod tx;
 mod types;
 mod unique;
@@ -41,6 +42,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::access::{NewToken, SecretHash, TokenId, TokenRow};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
 use crate::query::Filter;
@@ -285,6 +287,26 @@ impl Store for PostgresStore {
 
     async fn prune(&self, pruner: Pruner) -> Result<Pruned> {
         self.prune_step(pruner).await
+    }
+
+    async fn add_token(&self, token: &NewToken, hash: SecretHash) -> Result<Timestamp> {
+        self.keep_token(token, hash).await
+    }
+
+    async fn tokens(&self) -> Result<Vec<TokenRow>> {
+        self.all_tokens().await
+    }
+
+    async fn token(&self, hash: SecretHash) -> Result<Option<TokenRow>> {
+        self.find_token(hash).await
+    }
+
+    async fn touch_token(&self, id: TokenId) -> Result<()> {
+        self.note_use(id).await
+    }
+
+    async fn revoke_token(&self, id: TokenId) -> Result<bool> {
+        self.end_token(id).await
     }
 
     async fn checkup(&self, _depth: Depth) -> Result<Vec<Check>> {

@@ -25,6 +25,7 @@ mod relaxed;
 mod retention;
 mod rows;
 mod sql;
+mod token;
 mod tx;
 mod unique;
 mod wake;
@@ -204,6 +205,26 @@ impl Store for SqliteStore {
 
     async fn prune(&self, pruner: Pruner) -> Result<Pruned> {
         self.prune_step(pruner).await
+    }
+
+    async fn add_token(&self, token: &NewToken, hash: SecretHash) -> Result<Timestamp> {
+        self.keep_token(token, hash).await
+    }
+
+    async fn tokens(&self) -> Result<Vec<TokenRow>> {
+        self.all_tokens().await
+    }
+
+    async fn token(&self, hash: SecretHash) -> Result<Option<TokenRow>> {
+        self.find_token(hash).await
+    }
+
+    async fn touch_token(&self, id: TokenId) -> Result<()> {
+        self.note_use(id).await
+    }
+
+    async fn revoke_token(&self, id: TokenId) -> Result<bool> {
+        self.end_token(id).await
     }
 
     async fn checkup(&self, depth: Depth) -> Result<Vec<Check>> {

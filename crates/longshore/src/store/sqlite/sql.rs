@@ -43,6 +43,7 @@ steps! {
     RESCUE = "rescue.sql";
     RETENTION = "retention.sql";
     RETRY = "retry.sql";
+    TOKEN = "token.sql";
     UNIQUE = "unique.sql";
 }
 

@@ -14,6 +14,7 @@ pub mod rescue;
 pub mod retention;
 pub mod states;
 pub mod stress;
+pub mod token;
 pub mod unique;
 pub mod unique_races;
 pub mod versions;
@@ -268,6 +269,14 @@ macro_rules! conformance {
                 a_replacement_has_the_version_of_its_payload,
                 an_edit_may_say_another_version,
                 a_repeat_changes_no_version,
+            ];
+            token: [
+                a_token_is_found_by_its_secret_alone,
+                a_token_expires_at_its_time_and_a_revoked_one_stays_revoked,
+                a_use_is_noted_once_a_minute,
+                live_tokens_come_first,
+                there_are_only_so_many_live_tokens,
+                a_token_without_a_good_name_is_refused,
             ];
             stress: [
                 each_job_ends_once_whatever_happens_to_its_nodes,

@@ -1,0 +1,16 @@
+-- Twin of sqlite/migrations/0007_access.sql. Tokens of the API: of the secret its hash alone.
+create table longshore.token (
+    id           uuid primary key,
+    name         text not null,
+    hash         bytea not null check (length(hash) = 32),  -- SHA-256 of the secret
+    prefix       text not null,                             -- its first letters, for people
+    role         text,                                      -- a word of the server's; null: single rights alone
+    rights       text[] not null,                           -- further words
+    created_at   timestamptz not null,
+    created_by   text not null,
+    expires_at   timestamptz,                               -- null: never
+    last_used_at timestamptz,                               -- to the minute
+    revoked_at   timestamptz
+);
+
+create unique index token_hash on longshore.token (hash);
