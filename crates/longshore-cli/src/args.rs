@@ -4,6 +4,7 @@
 mod edit;
 mod enqueue;
 mod lists;
+mod token;
 
 use std::path::PathBuf;
 
@@ -18,6 +19,7 @@ use longshore_server::wire::Span;
 
 pub(crate) use edit::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
 pub(crate) use enqueue::EnqueueArgs;
+pub(crate) use token::{CreateTokenArgs, TokenCommand};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -87,6 +89,9 @@ pub(crate) enum Command {
     Retention(RetentionCommand),
     /// Remove ended jobs that are past their time, now and to the end
     Prune(PruneArgs),
+    /// Who may use the API: tokens, made, listed and revoked
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// Check the database and what it needs, and say what to do; exit 1 if something is wrong
     Doctor(DoctorArgs),
     /// Measure a database that holds no jobs: our figures, and the floor of the same SQL in a bare loop

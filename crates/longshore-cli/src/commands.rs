@@ -13,6 +13,7 @@ mod nodes;
 mod prune;
 mod retention;
 mod serve;
+mod token;
 
 use crate::app::App;
 use crate::args::Command;
@@ -47,7 +48,14 @@ pub(crate) async fn run(context: Context, command: Command) -> Result<Exit, Fail
         Command::Nodes(command) => nodes::run(context, command).await,
         Command::Retention(command) => retention::run(context, command).await,
         Command::Prune(args) => prune::run(context, args).await,
+        Command::Token(command) => token::run(context, command).await,
         Command::Doctor(args) => doctor::run(context, args).await,
         Command::Bench(args) => bench::run(context, args).await,
     }
+}
+
+/// The user's name, as the system tells it to programs.
+pub(crate) fn user_name() -> Option<String> {
+    let named = |variable| std::env::var(variable).ok().filter(|name| !name.is_empty());
+    named("USER").or_else(|| named("LOGNAME")).or_else(|| named("USERNAME"))
 }

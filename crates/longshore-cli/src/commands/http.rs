@@ -20,6 +20,15 @@ pub(super) struct Http {
 pub(super) async fn start(context: &Context, client: &Client) -> Result<Option<Http>, Failure> {
     let settings = &context.settings.http;
     let Some(address) = settings.address()? else { return Ok(None) };
+    let loopback = address.ip().is_loopback();
+    if !loopback && !client.tokens().await?.iter().any(|token| token.live) {
+        let name = context.app.name;
+        let words = format!(
+            "http.listen is {address}, which others can reach, and nobody could come in: make a token first, \
+             such as with `{name} token create NAME --role admin`, or listen on 127.0.0.1"
+        );
+        return Err(Failure::usage(words));
+    }
     let server = Server::new(client.clone()).config(settings.config(address)?);
     let listener = TcpListener::bind(address)
         .await

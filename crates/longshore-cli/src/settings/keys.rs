@@ -75,7 +75,7 @@ mod tests {
             "unknown key `worker.leese`; did you mean `worker.lease`?"
         );
         assert_eq!(meant("lease = '3s'"), "unknown key `lease`; did you mean `worker.lease`?");
-        assert!(meant("[zebra]\nq = 1").contains("the keys are database, kinds.files_root"));
+        assert!(meant("[zebra]\nq = 1").contains("the keys are database, http.anonymous"));
     }
 
     #[test]

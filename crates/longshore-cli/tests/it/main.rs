@@ -14,4 +14,5 @@ mod migrate;
 mod retention;
 mod serve;
 mod settings;
+mod token;
 mod versions;

@@ -9,3 +9,4 @@ mod lists;
 mod openapi;
 mod payloads;
 mod rights;
+mod tokens;

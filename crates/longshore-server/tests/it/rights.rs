@@ -6,7 +6,7 @@ use longshore_server::{Right, Role, ServerConfig, document};
 use crate::harness::{Api, request};
 
 /// Method, path and right of every route, as the document has them.
-fn routes() -> Vec<(String, String, Right)> {
+pub fn routes() -> Vec<(String, String, Right)> {
     let document = serde_json::to_value(document()).unwrap();
     let mut routes = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
