@@ -1,6 +1,7 @@
 //! The words on the command line. Only their shape: what they mean is checked by the library, which
 //! has the better sentences.
 
+mod audit;
 mod edit;
 mod enqueue;
 mod lists;
@@ -17,6 +18,7 @@ pub(crate) use lists::{CheckDeployArgs, CountArgs, ExportArgs, ListArgs, WatchAr
 use crate::settings::LogFormat;
 use longshore_server::wire::Span;
 
+pub(crate) use audit::{AuditCommand, TailArgs};
 pub(crate) use edit::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
 pub(crate) use enqueue::EnqueueArgs;
 pub(crate) use token::{CreateTokenArgs, TokenCommand};
@@ -92,6 +94,9 @@ pub(crate) enum Command {
     /// Who may use the API: tokens, made, listed and revoked
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Who changed what
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Check the database and what it needs, and say what to do; exit 1 if something is wrong
     Doctor(DoctorArgs),
     /// Measure a database that holds no jobs: our figures, and the floor of the same SQL in a bare loop

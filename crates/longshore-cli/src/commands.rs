@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod audit;
 mod bench;
 mod check_deploy;
 pub(crate) mod demo;
@@ -14,6 +15,7 @@ mod prune;
 mod retention;
 mod serve;
 mod token;
+mod trace;
 
 use crate::app::App;
 use crate::args::Command;
@@ -38,6 +40,13 @@ pub(crate) fn log_level(command: &Command) -> &'static str {
 }
 
 pub(crate) async fn run(context: Context, command: Command) -> Result<Exit, Failure> {
+    let trace = trace::begin(&context, &command).await?;
+    let done = carry_out(context, command).await;
+    trace::end(trace, &done).await;
+    done
+}
+
+async fn carry_out(context: Context, command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Dev(args) => dev::run(context, args).await,
         Command::Serve(args) => serve::run(context, args).await,
@@ -49,6 +58,7 @@ pub(crate) async fn run(context: Context, command: Command) -> Result<Exit, Fail
         Command::Retention(command) => retention::run(context, command).await,
         Command::Prune(args) => prune::run(context, args).await,
         Command::Token(command) => token::run(context, command).await,
+        Command::Audit(command) => audit::run(context, command).await,
         Command::Doctor(args) => doctor::run(context, args).await,
         Command::Bench(args) => bench::run(context, args).await,
     }

@@ -56,6 +56,8 @@ pub struct WorkerSettings {
     /// Whether it takes part in upkeep. Default yes.
     #[serde(deserialize_with = "layers::text_or")]
     pub upkeep: bool,
+    /// How long entries of the audit log are kept, as far as this node leads. Default 90 days.
+    pub audit: Span,
 }
 
 /// What built-in kinds may do.
@@ -109,6 +111,7 @@ impl Default for Settings {
                 drain: Span(worker.drain_for),
                 poll: Span(worker.poll_every),
                 upkeep: worker.upkeep,
+                audit: Span(worker.audit_for),
             },
             http: HttpSettings::default(),
             kinds: KindsSettings { files_root: ".".into() },
@@ -138,6 +141,7 @@ impl Settings {
             poll_every: self.worker.poll.0,
             drain_for: self.worker.drain.0,
             upkeep: self.worker.upkeep,
+            audit_for: self.worker.audit.0,
         }
     }
 }

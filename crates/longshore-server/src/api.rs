@@ -1,5 +1,6 @@
 //! The route table: which right, which handler. Paths and methods stand at the handlers.
 
+mod audit;
 mod jobs;
 mod nodes;
 
@@ -11,6 +12,7 @@ use utoipa::openapi::security::SecurityRequirement;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
+use crate::audit::{audited, leaves_a_trace};
 use crate::config::ServerConfig;
 use crate::identity::require;
 use crate::rights::Right;
@@ -40,6 +42,7 @@ pub(crate) fn router(config: &ServerConfig) -> OpenApiRouter<App> {
         (Right::JobsEdit, routes!(change::reschedule)),
         (Right::JobsDelete, routes!(change::delete)),
         (Right::NodesRead, routes!(nodes::list)),
+        (Right::AuditRead, routes!(audit::list)),
     ];
     let routes = table
         .into_iter()
@@ -53,14 +56,22 @@ fn sized(bytes: usize, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App
     (schemas, paths, router.layer(DefaultBodyLimit::max(bytes)))
 }
 
-/// The route behind its right, and the right in the document.
+/// The route behind its right, and in the document the right and whether it leaves a trace.
 fn guarded(right: Right, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App> {
-    let (schemas, mut paths, router) = route;
+    let (schemas, mut paths, mut router) = route;
     for item in paths.paths.values_mut() {
+        let changes = item.get.is_none();
         let operations =
             [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete];
         for operation in operations.into_iter().flatten() {
             name(right, operation);
+            let id = operation.operation_id.clone().expect("every operation has one");
+            if leaves_a_trace(&id, changes) {
+                let extension = ExtensionsBuilder::new().add("x-longshore-audited", true).build();
+                operation.extensions.get_or_insert_default().merge(extension);
+                router = router
+                    .route_layer(from_fn(move |request, next| audited(id.clone(), request, next)));
+            }
         }
     }
     (

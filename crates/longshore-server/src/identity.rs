@@ -33,6 +33,16 @@ pub enum Kind {
     Token(TokenId),
 }
 
+impl Kind {
+    /// Its word in the audit log.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Kind::Anybody => "anybody",
+            Kind::Token(_) => "token",
+        }
+    }
+}
+
 impl Identity {
     /// Whether they have this right; a problem that says so if not.
     pub fn check(&self, right: Right) -> Result<()> {
@@ -50,6 +60,7 @@ struct Refused(Problem);
 
 /// Puts who asks into the request, or nobody.
 pub(crate) async fn identify(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    request.extensions_mut().insert(app.clone());
     // Health must be told while the database is away, and needs nobody.
     if !is_health(request.uri().path()) {
         match who(&app, Shown::of(request.headers())).await {

@@ -98,6 +98,11 @@ fn foreign(response: &Response) -> Option<Problem> {
     Some(Problem::new(code, code.explanation()))
 }
 
+/// The id of a request that is on its way.
+pub(crate) fn request_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(&REQUEST_ID)?.to_str().ok()
+}
+
 pub(crate) fn is_health(path: &str) -> bool {
     matches!(path, "/livez" | "/readyz" | "/startupz")
 }

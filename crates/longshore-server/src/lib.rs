@@ -8,6 +8,7 @@ mod config; // what may be set
 mod health; // whether this process lives, and whether it serves
 mod identity; // who asks
 mod tokens; // with what
+mod audit; // and what they do
 mod layers; // what every request goes through
 mod meta; // notes of a job, changed without touching the rest
 mod openapi; // the document, made from the route table

@@ -28,6 +28,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::access::{NewToken, SecretHash, TokenId, TokenRow};
+use crate::audit::{Entry, EntryEnd, EntryId, NewEntry};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
 use crate::query::Filter;
@@ -235,6 +236,19 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
 
     /// Revokes a token; whether there is one with this id. One that is revoked stays as it is.
     async fn revoke_token(&self, id: TokenId) -> Result<bool>;
+
+    /// Writes that a change is about to be made. A repeat changes nothing.
+    async fn begin_entry(&self, entry: &NewEntry) -> Result<()>;
+
+    /// Writes how a change ended, once: a repeat changes nothing, nor does the end of an unknown entry.
+    async fn end_entry(&self, id: EntryId, end: &EntryEnd) -> Result<()>;
+
+    /// Entries of the audit log, newest first: at most so many, older than `before`.
+    async fn entries(&self, before: Option<EntryId>, most: u32) -> Result<Vec<Entry>>;
+
+    /// Removes some entries that are older than this; whether there may be more.
+    /// Refused with [`StoreError::NotLeader`] when the term is over.
+    async fn prune_entries(&self, lead: Lead, keep: Duration) -> Result<bool>;
 
     /// Looks at the database and at what it needs, and writes nothing. A look that fails is a failed
     /// check where the others can go on without it.

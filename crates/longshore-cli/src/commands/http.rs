@@ -1,5 +1,7 @@
 //! The API beside the worker: up before it, and stopped after it.
 
+use std::net::SocketAddr;
+
 use longshore::Client;
 use longshore_server::{Readiness, Server};
 use tokio::net::TcpListener;
@@ -36,9 +38,11 @@ pub(super) async fn start(context: &Context, client: &Client) -> Result<Option<H
     let address = listener.local_addr().unwrap_or(address);
     let readiness = server.readiness();
     let (stop, stopped) = oneshot::channel();
-    let serve = axum::serve(listener, server.site()).with_graceful_shutdown(async {
-        let _ = stopped.await;
-    });
+    let serve =
+        axum::serve(listener, server.site().into_make_service_with_connect_info::<SocketAddr>())
+            .with_graceful_shutdown(async {
+                let _ = stopped.await;
+            });
     tracing::info!(%address, "serving the API on http://{address}");
     Ok(Some(Http { readiness, stop, task: tokio::spawn(serve.into_future()) }))
 }

@@ -5,7 +5,8 @@ use longshore::{Client, Timestamp};
 use longshore_server::Grant;
 use serde_json::{Value, json};
 
-use super::{Context, user_name};
+use super::Context;
+use super::trace::actor;
 use crate::args::{CreateTokenArgs, TokenCommand};
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
@@ -21,8 +22,7 @@ pub(super) async fn run(context: Context, command: TokenCommand) -> Result<Exit,
 
 async fn create(context: &Context, args: CreateTokenArgs) -> Result<Exit, Failure> {
     Grant::read(args.role.as_deref(), &args.rights).map_err(Failure::usage)?;
-    let by = format!("cli:{}", user_name().unwrap_or_else(|| "unknown".to_owned()));
-    let mut token = NewToken::new(&args.name, by);
+    let mut token = NewToken::new(&args.name, actor());
     if let Some(role) = &args.role {
         token = token.role(role);
     }

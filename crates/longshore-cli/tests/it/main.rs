@@ -2,6 +2,7 @@
 
 mod harness;
 
+mod audit;
 mod bad_input;
 mod bench;
 mod dev;

@@ -1,5 +1,6 @@
 //! The API, called without a socket, on both databases.
 
+mod audit;
 mod batch;
 mod browser;
 mod errors;

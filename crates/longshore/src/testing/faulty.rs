@@ -7,6 +7,7 @@ use async_trait::async_trait;
 
 use super::Faults;
 use crate::access::{NewToken, SecretHash, TokenId, TokenRow};
+use crate::audit::{Entry, EntryEnd, EntryId, NewEntry};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
 use crate::query::Filter;
@@ -52,6 +53,7 @@ hand_on! {
     refused {
         enqueue_in(conn: Conn<'_>, jobs: &[NewJob]) -> Vec<Enqueued>;
         begin_tx() -> OpenTx;
+        begin_entry(entry: &NewEntry) -> ();
         cancel(id: JobId, ask: &AskCancel) -> State;
         retry(id: JobId, attempts: u32, edit: &Edit) -> ();
         edit(id: JobId, edit: &Edit) -> u32;
@@ -81,6 +83,9 @@ hand_on! {
         token(hash: SecretHash) -> Option<TokenRow>;
         touch_token(id: TokenId) -> ();
         revoke_token(id: TokenId) -> bool;
+        end_entry(id: EntryId, end: &EntryEnd) -> ();
+        entries(before: Option<EntryId>, most: u32) -> Vec<Entry>;
+        prune_entries(lead: Lead, keep: Duration) -> bool;
         checkup(depth: Depth) -> Vec<Check>;
         now() -> Timestamp;
     }

@@ -83,6 +83,7 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
         let t = Harness::fresh(Flavour::Sqlite).await.expect("SQLite");
         let mut conn = t.sqlite_conn().await;
         let code: String = [
+            "audit",
             "checkup",
             "claim",
             "edit",
@@ -99,6 +100,7 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
         .map(|name| source(&format!("{name}.rs")))
         .concat();
         for file in [
+            "audit",
             "cancel",
             "checkup",
             "claim",

@@ -7,6 +7,7 @@ use longshore::store::AskCancel;
 use longshore::{Edit, State as JobState};
 
 use super::show;
+use crate::audit::Note;
 use crate::identity::Identity;
 use crate::problem::{Problem, Result};
 use crate::request::{Body, ThisJob};
@@ -30,9 +31,11 @@ pub(crate) async fn cancel(
     State(app): State<App>,
     ThisJob(id): ThisJob,
     who: Identity,
+    note: Note,
     body: Option<Body>,
 ) -> Result<Response> {
     let body: CancelBody = body.as_ref().map(Body::read).transpose()?.unwrap_or_default();
+    note.why(body.why.as_deref());
     let ask = AskCancel { by: Some(who.name), why: body.why };
     let state = app.client.cancel(id, ask).await?;
     let mut response = job(&app, id).await?;

@@ -3,6 +3,7 @@
 //! Every call runs in a [`session::Session`], is bounded in time, and what fails goes through
 //! [`error::Tries`], the one place that decides between trying again and telling the caller.
 
+mod audit;
 #[cfg(feature = "bench")]
 mod bench;
 mod bulk;
@@ -43,6 +44,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::access::{NewToken, SecretHash, TokenId, TokenRow};
+use crate::audit::{Entry, EntryEnd, EntryId, NewEntry};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
 use crate::query::Filter;
@@ -307,6 +309,22 @@ impl Store for PostgresStore {
 
     async fn revoke_token(&self, id: TokenId) -> Result<bool> {
         self.end_token(id).await
+    }
+
+    async fn begin_entry(&self, entry: &NewEntry) -> Result<()> {
+        self.begin_audit(entry).await
+    }
+
+    async fn end_entry(&self, id: EntryId, end: &EntryEnd) -> Result<()> {
+        self.end_audit(id, end).await
+    }
+
+    async fn entries(&self, before: Option<EntryId>, most: u32) -> Result<Vec<Entry>> {
+        self.list_audit(before, most).await
+    }
+
+    async fn prune_entries(&self, lead: Lead, keep: Duration) -> Result<bool> {
+        self.forget_audit(lead, keep).await
     }
 
     async fn checkup(&self, _depth: Depth) -> Result<Vec<Check>> {

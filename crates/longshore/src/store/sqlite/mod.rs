@@ -3,6 +3,7 @@
 //! One connection writes; every writing transaction takes the lock at its start. A few connections
 //! read, in short transactions of their own. Twin of `postgres/`: same file names, same words.
 
+mod audit;
 #[cfg(feature = "bench")]
 mod bench;
 mod bulk;
@@ -225,6 +226,22 @@ impl Store for SqliteStore {
 
     async fn revoke_token(&self, id: TokenId) -> Result<bool> {
         self.end_token(id).await
+    }
+
+    async fn begin_entry(&self, entry: &NewEntry) -> Result<()> {
+        self.begin_audit(entry).await
+    }
+
+    async fn end_entry(&self, id: EntryId, end: &EntryEnd) -> Result<()> {
+        self.end_audit(id, end).await
+    }
+
+    async fn entries(&self, before: Option<EntryId>, most: u32) -> Result<Vec<Entry>> {
+        self.list_audit(before, most).await
+    }
+
+    async fn prune_entries(&self, lead: Lead, keep: Duration) -> Result<bool> {
+        self.forget_audit(lead, keep).await
     }
 
     async fn checkup(&self, depth: Depth) -> Result<Vec<Check>> {

@@ -26,6 +26,7 @@ macro_rules! steps {
 }
 
 steps! {
+    AUDIT = "audit.sql";
     CANCEL = "cancel.sql";
     CHECKUP = "checkup.sql";
     CLAIM = "claim.sql";

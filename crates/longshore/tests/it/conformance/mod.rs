@@ -1,6 +1,7 @@
 //! The words of the `Store` trait, each sentence as a case. A case is written once and stamped for
 //! each backend; a case that is missing from the list below is dead code, and the lints say so.
 
+pub mod audit;
 pub mod bulk;
 pub mod claim;
 pub mod edit;
@@ -277,6 +278,11 @@ macro_rules! conformance {
                 live_tokens_come_first,
                 there_are_only_so_many_live_tokens,
                 a_token_without_a_good_name_is_refused,
+            ];
+            audit: [
+                an_entry_is_read_back_as_it_was_written,
+                pages_of_the_audit_log_join,
+                the_leader_prunes_the_audit_log_in_steps,
             ];
             stress: [
                 each_job_ends_once_whatever_happens_to_its_nodes,

@@ -6,7 +6,7 @@ use longshore::{Client, StoreError};
 use crate::harness::*;
 
 /// A client of its own on the same database, with the test's clock.
-async fn client(t: &Harness) -> Client {
+pub async fn client(t: &Harness) -> Client {
     let options = t.database.options(t.clock.clone());
     Client::open_with(&t.database.url(), options, Default::default()).await.expect("it opens")
 }
