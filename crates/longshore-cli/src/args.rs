@@ -108,6 +108,9 @@ pub(crate) struct DevArgs {
     /// Stop when the demo jobs ended; exit 0 if each ended as intended
     #[arg(long)]
     pub once: bool,
+    /// Serve no HTTP API [default: on 127.0.0.1:7878, or another port if that is taken]
+    #[arg(long)]
+    pub no_http: bool,
     #[command(flatten)]
     pub worker: WorkerArgs,
 }

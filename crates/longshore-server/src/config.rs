@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use longshore::access::Secret;
+
 use crate::rights::Role;
 
 /// How the API behaves.
@@ -9,6 +11,8 @@ use crate::rights::Role;
 pub struct ServerConfig {
     /// Who may do what. Default [`Access::Closed`].
     pub access: Access,
+    /// A token of this process's own, which gives everything and is kept nowhere. Default none.
+    pub process_token: Option<Secret>,
     /// How many requests one token may make. Default 100 a second, 200 at once.
     pub rate: Rate,
     /// Bytes of one body. Default 2 MiB, so that a payload somewhat above its own limit is told that limit.
@@ -28,6 +32,7 @@ impl Default for ServerConfig {
     fn default() -> ServerConfig {
         ServerConfig {
             access: Access::Closed,
+            process_token: None,
             rate: Rate::default(),
             body_bytes: 2 << 20,
             batch_bytes: 16 << 20,

@@ -5,12 +5,12 @@ use axum::http::header::WWW_AUTHENTICATE;
 use axum::http::{HeaderValue, request::Parts};
 use axum::middleware::Next;
 use axum::response::Response;
-use longshore::access::TokenId;
+use longshore::access::{Secret, TokenId};
 
 use crate::config::Access;
 use crate::layers::is_health;
 use crate::problem::{Code, Problem, Result};
-use crate::rights::{Grant, Right};
+use crate::rights::{Grant, Right, Role};
 use crate::server::App;
 use crate::tokens::{Shown, refused};
 
@@ -29,6 +29,8 @@ pub struct Identity {
 pub enum Kind {
     /// Without credentials: see [`Access::Open`].
     Anybody,
+    /// With the token of this process: see [`crate::ServerConfig::process_token`].
+    Process,
     /// With this token.
     Token(TokenId),
 }
@@ -38,6 +40,7 @@ impl Kind {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Kind::Anybody => "anybody",
+            Kind::Process => "process",
             Kind::Token(_) => "token",
         }
     }
@@ -74,6 +77,11 @@ pub(crate) async fn identify(State(app): State<App>, mut request: Request, next:
 
 async fn who(app: &App, shown: Shown) -> Result<Option<Identity>> {
     match (shown, &app.config.access) {
+        (Shown::Token(secret), _) if is_ours(app, &secret) => Ok(Some(Identity {
+            name: "this process".to_owned(),
+            kind: Kind::Process,
+            grant: Grant::of(Role::Admin),
+        })),
         (Shown::Token(secret), _) => app.tokens.identify(&app.client, &secret).await.map(Some),
         (Shown::Broken, _) | (Shown::Foreign, Access::Closed) => Err(refused()),
         (Shown::Nothing, Access::Closed) => Ok(None),
@@ -84,6 +92,11 @@ async fn who(app: &App, shown: Shown) -> Result<Option<Identity>> {
             grant: Grant::of(*role),
         })),
     }
+}
+
+/// Hashes are compared, so that time tells nothing of the secret.
+fn is_ours(app: &App, secret: &Secret) -> bool {
+    app.config.process_token.as_ref().is_some_and(|ours| ours.hash() == secret.hash())
 }
 
 /// Lets nobody pass who has not the right.

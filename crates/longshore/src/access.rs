@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::job::Invalid;
 use crate::job::new::{check_name, check_span_ms};
+use crate::store::StoreError;
 use crate::time::Timestamp;
 
 /// The most tokens that may be live at a time.
@@ -58,9 +59,12 @@ impl Secret {
     const SHOWN: usize = Self::PREFIX.len() + 6;
 
     /// A new one, of 32 bytes from the operating system. Fails where that has no randomness to give.
-    fn fresh() -> Result<Secret, getrandom::Error> {
+    pub fn fresh() -> Result<Secret, StoreError> {
         let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes)?;
+        getrandom::fill(&mut bytes).map_err(|source| StoreError::Unavailable {
+            doing: "make a secret",
+            source: source.into(),
+        })?;
         let mut text = String::with_capacity(Self::LEN);
         text.push_str(Self::PREFIX);
         for byte in bytes {
@@ -158,7 +162,7 @@ impl NewToken {
     }
 
     /// Gives it a secret.
-    pub(crate) fn with_secret(mut self) -> Result<(NewToken, Secret), getrandom::Error> {
+    pub(crate) fn with_secret(mut self) -> Result<(NewToken, Secret), StoreError> {
         let secret = Secret::fresh()?;
         secret.0[..Secret::SHOWN].clone_into(&mut self.prefix);
         Ok((self, secret))

@@ -9,6 +9,7 @@ both!(
     a_token_is_made_used_listed_and_revoked,
     what_cannot_be_is_refused_with_the_way_out,
     nobody_listens_to_the_world_without_a_token,
+    dev_serves_the_api_with_a_token_of_its_own,
 );
 
 /// Where it listens, which its log says.
@@ -117,4 +118,32 @@ fn nobody_listens_to_the_world_without_a_token(place: Place) {
     place.run(&["token", "revoke", made["id"].as_str().unwrap()]);
     let said = place.run(&["serve", "--listen", "0.0.0.0:0"]);
     assert_eq!(said.code, 2, "a revoked token lets nobody in: {said:?}");
+}
+
+fn dev_serves_the_api_with_a_token_of_its_own(place: Place) {
+    let dev = || {
+        let server = Server::start(place.command(&["dev"]));
+        server.until_log("/api/docs");
+        let log = server.log();
+        let (_, rest) = log.split_once("Bearer ").expect("a token");
+        let secret = rest[..68].to_owned();
+        let (_, rest) = rest.split_once("http://").expect("an address");
+        let address: SocketAddr = rest.split('/').next().unwrap().parse().expect("an address");
+        (server, address, secret)
+    };
+    let (first, here, secret) = dev();
+    // The port is taken now.
+    let (second, there, other) = dev();
+    assert!(here.ip().is_loopback() && there.ip().is_loopback() && here != there);
+    assert_eq!((status(here, &secret), status(there, &other)), ("200".into(), "200".into()));
+    assert_eq!((status(here, &other), status(here, "")), ("401".into(), "401".into()));
+    assert_eq!(place.json(&["token", "list"])["tokens"].as_array().unwrap().len(), 0);
+    for server in [first, second] {
+        server.signal("TERM");
+        assert_eq!(server.ended(), Some(0));
+    }
+    let quiet = Server::start(place.command(&["dev", "--no-http"]));
+    quiet.until_log("jobs list");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(!quiet.log().contains("Bearer"), "{}", quiet.log());
 }

@@ -183,6 +183,17 @@ async fn a_token_counts_where_others_need_none(store: TestStore) {
 }
 
 #[longshore::test(both)]
+async fn a_process_may_have_a_token_of_its_own(store: TestStore) {
+    let ours = Secret::fresh().unwrap();
+    let config = ServerConfig { process_token: Some(ours.clone()), ..ServerConfig::default() };
+    let api = Api::with(&store, config);
+    assert_eq!(ask(&api, &ours).await.status, 200);
+    assert_eq!(ask(&api, &Secret::fresh().unwrap()).await.status, 401);
+    assert_eq!(ask(&closed(&store), &ours).await.status, 401, "it counts nowhere else");
+    assert_eq!(store.client().tokens().await.unwrap(), []);
+}
+
+#[longshore::test(both)]
 async fn no_answer_says_the_secret(store: TestStore) {
     let (client, api) = (store.client(), closed(&store));
     let secret = made(&client, NewToken::new("n", "test").right("nodes:read")).await;

@@ -2,17 +2,15 @@
 
 use super::Client;
 use crate::access::{MadeToken, NewToken, Secret, TokenId, TokenRow};
-use crate::store::{Result, StoreError};
+use crate::store::Result;
 
 impl Client {
-    /// Makes a token. Its secret is in the answer and nowhere else. [`StoreError::Invalid`] for a name that
+    /// Makes a token. Its secret is in the answer and nowhere else. [`crate::StoreError::Invalid`] for a name that
     /// cannot be, or when [`crate::access::MAX_TOKENS`] others are live. The words of its role and rights
     /// are taken as they are: whoever checks them later gives nothing for a word that they do not know.
     pub async fn create_token(&self, token: NewToken) -> Result<MadeToken> {
         token.check()?;
-        let (mut token, secret) = token.with_secret().map_err(|source| {
-            StoreError::Unavailable { doing: "make a secret", source: source.into() }
-        })?;
+        let (mut token, secret) = token.with_secret()?;
         let (id, hash) = (token.id, secret.hash());
         let kept = self.call(move |store| async move {
             if let Some(span) = token.expires_in {
