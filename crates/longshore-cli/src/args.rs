@@ -1,9 +1,11 @@
 //! The words on the command line. Only their shape: what they mean is checked by the library, which
 //! has the better sentences.
 
+mod audit;
 mod edit;
 mod enqueue;
 mod lists;
+mod token;
 
 use std::path::PathBuf;
 
@@ -17,8 +19,10 @@ pub(crate) use lists::{CheckDeployArgs, CountArgs, ExportArgs, ListArgs, WatchAr
 use crate::settings::LogFormat;
 use longshore_server::wire::Span;
 
+pub(crate) use audit::{AuditCommand, TailArgs};
 pub(crate) use edit::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
 pub(crate) use enqueue::EnqueueArgs;
+pub(crate) use token::{CreateTokenArgs, TokenCommand};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -88,6 +92,12 @@ pub(crate) enum Command {
     Retention(RetentionCommand),
     /// Remove ended jobs that are past their time, now and to the end
     Prune(PruneArgs),
+    /// Who may use the API: tokens, made, listed and revoked
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Who changed what
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Check the database and what it needs, and say what to do; exit 1 if something is wrong
     Doctor(DoctorArgs),
     /// Measure a database that holds no jobs: our figures, and the floor of the same SQL in a bare loop
@@ -99,6 +109,9 @@ pub(crate) struct DevArgs {
     /// Stop when the demo jobs ended; exit 0 if each ended as intended
     #[arg(long)]
     pub once: bool,
+    /// Serve no HTTP API [default: on 127.0.0.1:7878, or another port if that is taken]
+    #[arg(long)]
+    pub no_http: bool,
     #[command(flatten)]
     pub worker: WorkerArgs,
 }

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod audit;
 mod bench;
 mod check_deploy;
 pub(crate) mod demo;
@@ -13,6 +14,8 @@ mod nodes;
 mod prune;
 mod retention;
 mod serve;
+mod token;
+mod trace;
 
 use crate::app::App;
 use crate::args::Command;
@@ -42,6 +45,13 @@ pub(crate) fn runs_handlers(command: &Command) -> bool {
 }
 
 pub(crate) async fn run(context: Context, command: Command) -> Result<Exit, Failure> {
+    let trace = trace::begin(&context, &command).await?;
+    let done = carry_out(context, command).await;
+    trace::end(trace, &done).await;
+    done
+}
+
+async fn carry_out(context: Context, command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Dev(args) => dev::run(context, args).await,
         Command::Serve(args) => serve::run(context, args).await,
@@ -52,7 +62,15 @@ pub(crate) async fn run(context: Context, command: Command) -> Result<Exit, Fail
         Command::Nodes(command) => nodes::run(context, command).await,
         Command::Retention(command) => retention::run(context, command).await,
         Command::Prune(args) => prune::run(context, args).await,
+        Command::Token(command) => token::run(context, command).await,
+        Command::Audit(command) => audit::run(context, command).await,
         Command::Doctor(args) => doctor::run(context, args).await,
         Command::Bench(args) => bench::run(context, args).await,
     }
+}
+
+/// The user's name, as the system tells it to programs.
+pub(crate) fn user_name() -> Option<String> {
+    let named = |variable| std::env::var(variable).ok().filter(|name| !name.is_empty());
+    named("USER").or_else(|| named("LOGNAME")).or_else(|| named("USERNAME"))
 }

@@ -59,6 +59,8 @@ pub struct WorkerSettings {
     /// Whether it takes part in upkeep. Default yes.
     #[serde(deserialize_with = "layers::text_or")]
     pub upkeep: bool,
+    /// How long entries of the audit log are kept, as far as this node leads. Default 90 days.
+    pub audit: Span,
 }
 
 /// What built-in kinds may do.
@@ -113,6 +115,7 @@ impl Default for Settings {
                 poll: Span(worker.poll_every),
                 log_level: worker.log_level,
                 upkeep: worker.upkeep,
+                audit: Span(worker.audit_for),
             },
             http: HttpSettings::default(),
             kinds: KindsSettings { files_root: ".".into() },
@@ -143,6 +146,7 @@ impl Settings {
             drain_for: self.worker.drain.0,
             log_level: self.worker.log_level,
             upkeep: self.worker.upkeep,
+            audit_for: self.worker.audit.0,
         }
     }
 }

@@ -61,8 +61,8 @@ const operation = (path, method, item) => {
   const article = make("article", { id: item.operationId },
     make("h3", {}, make("span", { class: "method" }, method.toUpperCase()), make("code", {}, path)),
     ...prose(item.summary), ...prose(item.description));
-  if (item["x-longshore-right"])
-    article.append(make("p", {}, "Right: ", make("code", {}, item["x-longshore-right"])));
+  const right = item["x-longshore"]?.right;
+  if (right) article.append(make("p", {}, "Right: ", make("code", {}, right)));
   if (item.parameters?.length)
     article.append(make("table", {}, ...item.parameters.map((parameter) => make("tr", {},
       make("th", { scope: "row" }, make("code", {}, parameter.name), parameter.required ? " *" : ""),

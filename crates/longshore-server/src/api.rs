@@ -1,16 +1,19 @@
 //! The route table: which right, which handler. Paths and methods stand at the handlers.
 
+mod audit;
 mod jobs;
 mod nodes;
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
+use serde_json::json;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
+use crate::audit::{audited, leaves_a_trace};
 use crate::config::ServerConfig;
 use crate::identity::require;
 use crate::openapi::operations;
@@ -42,6 +45,7 @@ pub(crate) fn router(config: &ServerConfig) -> OpenApiRouter<App> {
         (Right::JobsEdit, routes!(change::reschedule)),
         (Right::JobsDelete, routes!(change::delete)),
         (Right::NodesRead, routes!(nodes::list)),
+        (Right::AuditRead, routes!(audit::list)),
     ];
     let routes = table
         .into_iter()
@@ -55,10 +59,19 @@ fn sized(bytes: usize, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App
     (schemas, paths, router.layer(DefaultBodyLimit::max(bytes)))
 }
 
-/// The route behind its right, and the right in the document.
+/// The route behind its right, and in the document the right and whether it leaves a trace.
 fn guarded(right: Right, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App> {
-    let (schemas, mut paths, router) = route;
-    operations(&mut paths).for_each(|operation| name(right, operation));
+    let (schemas, mut paths, mut router) = route;
+    let changes = paths.paths.values().any(|item| item.get.is_none());
+    for operation in operations(&mut paths) {
+        let id = operation.operation_id.clone().expect("every operation has one");
+        let traced = leaves_a_trace(&id, changes);
+        say(operation, right, traced);
+        if traced {
+            router = router
+                .route_layer(from_fn(move |request, next| audited(id.clone(), request, next)));
+        }
+    }
     (
         schemas,
         paths,
@@ -66,8 +79,10 @@ fn guarded(right: Right, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<A
     )
 }
 
-fn name(right: Right, operation: &mut Operation) {
+/// One extension for both: several of them stand in no order that lasts.
+fn say(operation: &mut Operation, right: Right, audited: bool) {
     operation.security = Some(vec![SecurityRequirement::new("token", [right.as_str()])]);
-    let extension = ExtensionsBuilder::new().add("x-longshore-right", right.as_str()).build();
+    let what = json!({ "right": right.as_str(), "audited": audited });
+    let extension = ExtensionsBuilder::new().add("x-longshore", what).build();
     operation.extensions.get_or_insert_default().merge(extension);
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use longshore::access::Secret;
+
 use crate::rights::Role;
 
 /// How the API behaves.
@@ -9,6 +11,10 @@ use crate::rights::Role;
 pub struct ServerConfig {
     /// Who may do what. Default [`Access::Closed`].
     pub access: Access,
+    /// A token of this process's own, which gives everything and is kept nowhere. Default none.
+    pub process_token: Option<Secret>,
+    /// How many requests one token may make. Default 100 a second, 200 at once.
+    pub rate: Rate,
     /// Bytes of one body. Default 2 MiB, so that a payload somewhat above its own limit is told that limit.
     pub body_bytes: usize,
     /// Bytes of a batch's body. Default 16 MiB.
@@ -26,6 +32,8 @@ impl Default for ServerConfig {
     fn default() -> ServerConfig {
         ServerConfig {
             access: Access::Closed,
+            process_token: None,
+            rate: Rate::default(),
             body_bytes: 2 << 20,
             batch_bytes: 16 << 20,
             timeout: Duration::from_secs(30),
@@ -35,10 +43,25 @@ impl Default for ServerConfig {
     }
 }
 
+/// How many requests one token may make to this process. More are refused with 429 and told when to come again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// A second, over time. Default 100.
+    pub per_second: u32,
+    /// At once, after a pause. Default 200.
+    pub burst: u32,
+}
+
+impl Default for Rate {
+    fn default() -> Rate {
+        Rate { per_second: 100, burst: 200 }
+    }
+}
+
 /// Who may do what without credentials of this server's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Nothing.
+    /// Nothing: a token is needed.
     Closed,
     /// All that this role may: something before this router asks who it is.
     Open(Role),

@@ -33,8 +33,9 @@ pub(crate) fn around(router: Router<App>, app: &App) -> Router<App> {
 }
 
 /// Gives the request its id, and the answer what every answer has.
-async fn finished(request: Request, next: Next) -> Response {
+async fn finished(mut request: Request, next: Next) -> Response {
     let id = given_id(request.headers()).unwrap_or_else(|| Uuid::now_v7().simple().to_string());
+    request.extensions_mut().insert(RequestId(id.clone()));
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let began = Instant::now();
@@ -99,6 +100,10 @@ fn foreign(response: &Response) -> Option<Problem> {
     let code = Code::from(status);
     Some(Problem::new(code, code.explanation()))
 }
+
+/// The id of a request, for what looks at it on its way.
+#[derive(Clone)]
+pub(crate) struct RequestId(pub String);
 
 pub(crate) fn is_health(path: &str) -> bool {
     matches!(path, "/livez" | "/readyz" | "/startupz")

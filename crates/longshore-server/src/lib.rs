@@ -7,6 +7,8 @@ mod api; // the route table, and a handler each
 mod config; // what may be set
 mod health; // whether this process lives, and whether it serves
 mod identity; // who asks
+mod tokens; // with what
+mod audit; // and what they do
 mod layers; // what every request goes through
 mod meta; // notes of a job, changed without touching the rest
 mod openapi; // the document, made from the route table
@@ -17,9 +19,9 @@ mod rights; // what may be done, and by whom
 mod server; // the router
 pub mod wire; // what goes over the wire
 
-pub use config::{Access, ServerConfig};
+pub use config::{Access, Rate, ServerConfig};
 pub use health::Readiness;
-pub use identity::Identity;
+pub use identity::{Identity, Kind};
 pub use openapi::document;
-pub use rights::{Right, Role};
+pub use rights::{Grant, Right, Role, UnknownWord};
 pub use server::Server;

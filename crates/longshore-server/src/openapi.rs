@@ -31,6 +31,7 @@ pub(crate) fn finished(mut document: OpenApi) -> OpenApi {
     document.tags = Some(vec![
         TagBuilder::new().name("jobs").description(Some("Jobs, one at a time and many.")).build(),
         TagBuilder::new().name("nodes").description(Some("The processes that run jobs.")).build(),
+        TagBuilder::new().name("audit").description(Some("Who changed what.")).build(),
     ]);
     let components = document.components.get_or_insert_default();
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
@@ -84,6 +85,7 @@ fn description() -> String {
     let mut text = String::from(
         "Background jobs over HTTP. Times are RFC 3339 in UTC, ids are UUIDs, payloads and outputs go through \
          byte for byte. Every error is `application/problem+json` (RFC 9457).\n\n\
+         An operation whose `x-longshore` says `audited` leaves an entry in the audit log. \
          An operation needs the right that its security names. Who has which:\n\n\
          | right | least role | |\n|---|---|---|\n",
     );

@@ -1,6 +1,7 @@
 //! What may be done, and by whom: one table for the routes, the OpenAPI document and the command line.
 
 use std::fmt;
+use std::str::FromStr;
 
 macro_rules! rights {
     ($($name:ident $word:literal $least:ident $text:literal)*) => {
@@ -42,6 +43,7 @@ rights! {
     JobsDelete     "jobs:delete"     Admin    "Remove jobs with all that is known of them."
     JobsReveal     "jobs:reveal"     Admin    "See the fields of payloads that are hidden from others."
     NodesRead      "nodes:read"      Viewer   "Look at the processes that run jobs."
+    AuditRead      "audit:read"     Admin    "See who changed what."
     KindsRead      "kinds:read"      Viewer   "Look at the kinds that can be run."
 }
 
@@ -75,6 +77,93 @@ impl Role {
     }
 }
 
+/// What one set of credentials gives: a role, single rights, or both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grant {
+    role: Option<Role>,
+    rights: Vec<Right>,
+}
+
+impl Grant {
+    /// All that this role has.
+    pub fn of(role: Role) -> Grant {
+        Grant { role: Some(role), rights: Vec::new() }
+    }
+
+    /// What these words give, as somebody writes them who makes credentials.
+    pub fn read(role: Option<&str>, rights: &[String]) -> Result<Grant, UnknownWord> {
+        Ok(Grant {
+            role: role.map(str::parse).transpose()?,
+            rights: rights.iter().map(|word| word.parse()).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// What these words give, as the database has them. One that this program does not know, such as a newer
+    /// one's, gives nothing.
+    pub(crate) fn kept(role: Option<&str>, rights: &[String]) -> Grant {
+        Grant {
+            role: role.and_then(|word| word.parse().ok()),
+            rights: rights.iter().filter_map(|word| word.parse().ok()).collect(),
+        }
+    }
+
+    /// Whether it gives this right.
+    pub fn has(&self, right: Right) -> bool {
+        self.role.is_some_and(|role| role.has(right)) || self.rights.contains(&right)
+    }
+}
+
+/// The word is no role, or no right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownWord(String);
+
+impl UnknownWord {
+    fn new(
+        given: &str,
+        what: &str,
+        known: impl Iterator<Item = &'static str> + Clone,
+    ) -> UnknownWord {
+        let given: String = given.chars().take(64).collect();
+        let near = |word: &&str| strsim::normalized_damerau_levenshtein(&given, word);
+        let nearest = known.clone().max_by(|a, b| near(a).total_cmp(&near(b)));
+        UnknownWord(match nearest.filter(|word| near(word) > 0.6) {
+            Some(word) => format!("`{given}` is no {what}; did you mean `{word}`?"),
+            None => format!(
+                "`{given}` is no {what}; there are {}",
+                known.collect::<Vec<_>>().join(", ")
+            ),
+        })
+    }
+}
+
+impl fmt::Display for UnknownWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UnknownWord {}
+
+impl FromStr for Right {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Right, UnknownWord> {
+        let known = Right::ALL.iter().map(|right| right.as_str());
+        let found = Right::ALL.iter().find(|right| right.as_str() == text);
+        found.copied().ok_or_else(|| UnknownWord::new(text, "right", known))
+    }
+}
+
+impl FromStr for Role {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Role, UnknownWord> {
+        let known = Role::ALL.iter().map(|role| role.as_str());
+        let found = Role::ALL.iter().find(|role| role.as_str() == text);
+        found.copied().ok_or_else(|| UnknownWord::new(text, "role", known))
+    }
+}
+
 impl fmt::Display for Right {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -84,5 +173,30 @@ impl fmt::Display for Right {
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_answered_with_what_was_meant() {
+        let said = |role: Option<&str>, right: &str| {
+            let rights: Vec<String> =
+                Some(right.to_owned()).filter(|word| !word.is_empty()).into_iter().collect();
+            Grant::read(role, &rights).unwrap_err().to_string()
+        };
+        assert_eq!(said(Some("admn"), ""), "`admn` is no role; did you mean `admin`?");
+        assert_eq!(said(None, "jobs:raed"), "`jobs:raed` is no right; did you mean `jobs:read`?");
+        assert!(said(None, "*").starts_with("`*` is no right; there are jobs:read, jobs:export"));
+        assert!(said(Some(&"x".repeat(1_000)), "").len() < 200);
+    }
+
+    #[test]
+    fn a_word_that_is_not_known_gives_nothing() {
+        let grant = Grant::kept(Some("emperor"), &["jobs:read".into(), "moon:read".into()]);
+        let has: Vec<_> = Right::ALL.iter().filter(|right| grant.has(**right)).collect();
+        assert_eq!(has, [&Right::JobsRead]);
     }
 }

@@ -9,6 +9,7 @@ use longshore::Client;
 use crate::config::ServerConfig;
 use crate::health::Readiness;
 use crate::problem::{Code, Problem};
+use crate::tokens::Tokens;
 use crate::{api, health, layers, openapi, reference};
 
 /// Serves one database over HTTP.
@@ -38,6 +39,7 @@ pub(crate) struct Inner {
     pub client: Client,
     pub config: ServerConfig,
     pub readiness: Readiness,
+    pub tokens: Tokens,
 }
 
 impl Deref for App {
@@ -57,7 +59,7 @@ pub(crate) async fn nothing() -> Problem {
 }
 
 impl Server {
-    /// With the default settings, which let nobody in.
+    /// With the default settings, which let nobody in who has no token.
     pub fn new(client: Client) -> Server {
         Server { client, config: ServerConfig::default(), readiness: Readiness::default() }
     }
@@ -85,7 +87,8 @@ impl Server {
 
     fn build(self, end: impl FnOnce(Router<App>) -> Router<App>) -> Router {
         let Server { client, config, readiness } = self;
-        let app = App(Arc::new(Inner { client, config, readiness }));
+        let tokens = Tokens::new(config.rate);
+        let app = App(Arc::new(Inner { client, config, readiness, tokens }));
         let (api, document) = api::router(&app.config).split_for_parts();
         let document = openapi::finished(document);
         let router =

@@ -3,6 +3,7 @@
 
 mod action;
 mod answer;
+mod audit;
 mod edit;
 mod export;
 mod job;
@@ -11,6 +12,7 @@ mod span;
 
 pub use action::{CancelBody, RerunBody, RescheduleBody, RetryBody};
 pub use answer::{BatchAnswer, BatchResult, CountView, EnqueuedView, NodesView};
+pub use audit::{AuditView, EntryView};
 pub use edit::EditBody;
 pub use export::{ExportFormat, json_line};
 pub use job::{AttemptView, CancelView, JobView, PageView, ProgressView, ShownView, StateWord};

@@ -1,5 +1,7 @@
 //! Puts jobs in and answers questions about them. The only way in, for the CLI and for handlers too.
 
+mod access;
+mod audit;
 mod bulk;
 mod each;
 mod export;

@@ -69,6 +69,8 @@ mod clock; // whose clock counts
 mod engine; // a runtime of our own
 pub mod job; // what a job is, and which state may follow which
 pub mod query; // which jobs are meant, as a value and as text
+pub mod access; // who may come in from outside
+pub mod audit; // and what they did
 pub mod store; // where jobs live: one trait, two backends
 mod observe; // what a node tells about itself
 mod client; // puts jobs in and answers questions about them

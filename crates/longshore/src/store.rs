@@ -28,6 +28,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::access::{NewToken, SecretHash, TokenId, TokenRow};
+use crate::audit::{Entry, EntryEnd, EntryId, NewEntry};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
 use crate::query::Filter;
@@ -233,6 +235,35 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// On PostgreSQL the leader also removes days of history that are past as a whole.
     /// Refused with [`StoreError::NotLeader`] when the leader's term is over.
     async fn prune(&self, pruner: Pruner) -> Result<Pruned>;
+
+    /// Keeps a token with its secret's hash; answers when. A repeat changes nothing. Refused with
+    /// [`StoreError::Invalid`] when [`crate::access::MAX_TOKENS`] others are live.
+    async fn add_token(&self, token: &NewToken, hash: SecretHash) -> Result<Timestamp>;
+
+    /// The tokens, live ones first, newest first; at most [`crate::access::MAX_TOKENS`].
+    async fn tokens(&self) -> Result<Vec<TokenRow>>;
+
+    /// The token whose secret has this hash, live or not.
+    async fn token(&self, hash: SecretHash) -> Result<Option<TokenRow>>;
+
+    /// Notes that a token is used now, unless that was noted within the last minute.
+    async fn touch_token(&self, id: TokenId) -> Result<()>;
+
+    /// Revokes a token; whether there is one with this id. One that is revoked stays as it is.
+    async fn revoke_token(&self, id: TokenId) -> Result<bool>;
+
+    /// Writes that a change is about to be made. A repeat changes nothing.
+    async fn begin_entry(&self, entry: &NewEntry) -> Result<()>;
+
+    /// Writes how a change ended, once: a repeat changes nothing, nor does the end of an unknown entry.
+    async fn end_entry(&self, id: EntryId, end: &EntryEnd) -> Result<()>;
+
+    /// Entries of the audit log, newest first: at most so many, older than `before`.
+    async fn entries(&self, before: Option<EntryId>, most: u32) -> Result<Vec<Entry>>;
+
+    /// Removes some entries that are older than this; whether there may be more.
+    /// Refused with [`StoreError::NotLeader`] when the term is over.
+    async fn prune_entries(&self, lead: Lead, keep: Duration) -> Result<bool>;
 
     /// Looks at the database and at what it needs, and writes nothing. A look that fails is a failed
     /// check where the others can go on without it.

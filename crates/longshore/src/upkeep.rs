@@ -22,6 +22,8 @@ pub(crate) use prune::run as prune;
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
 /// And makes history's partitions ahead this often, for so many days.
 const PARTITIONS_EVERY: Duration = Duration::from_secs(3_600);
+/// And removes old entries of the audit log; as long as there are more, some in each round.
+const AUDIT_EVERY: Duration = Duration::from_secs(600);
 const PARTITIONS_AHEAD: u32 = 7;
 
 /// One node's part in upkeep.
@@ -29,6 +31,7 @@ pub(crate) struct Upkeep {
     pub store: Arc<dyn Store>,
     pub node: NodeId,
     pub lease_for: Duration,
+    pub audit_for: Duration,
     pub beating: watch::Receiver<Beating>,
     pub gauges: Gauges,
     pub hooks: Hooks,
@@ -38,6 +41,7 @@ pub(crate) struct Upkeep {
 struct Due {
     sweep: Instant,
     partitions: Instant,
+    audit: Instant,
 }
 
 impl Upkeep {
@@ -45,7 +49,7 @@ impl Upkeep {
     pub async fn run(mut self, mut end: watch::Receiver<bool>) {
         let mut patience = Patience::new("upkeep");
         let now = Instant::now();
-        let mut due = Due { sweep: now + SWEEP_EVERY, partitions: now };
+        let mut due = Due { sweep: now + SWEEP_EVERY, partitions: now, audit: now };
         let mut lead = None;
         // Beside the other chores, so that it holds up neither a rescue nor the renewal of the lead.
         let (tell, leads) = watch::channel(None);
@@ -100,6 +104,12 @@ impl Upkeep {
             )
             .await?;
             due.partitions = now + PARTITIONS_EVERY;
+        }
+        if now >= due.audit {
+            let prune = self.store.prune_entries(lead, self.audit_for);
+            if !within(CALL_LIMIT, "prune the audit log", prune).await? {
+                due.audit = now + AUDIT_EVERY;
+            }
         }
         if now >= due.sweep {
             let swept = within(CALL_LIMIT, "sweep", self.store.sweep(lead)).await?;

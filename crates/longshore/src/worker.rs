@@ -447,6 +447,7 @@ impl Process {
                 store: Arc::clone(client.store()),
                 node: id,
                 lease_for: config.lease_for,
+                audit_for: config.audit_for,
                 beating: beating.clone(),
                 gauges: self.gauges.clone(),
                 hooks: self.known.hooks.clone(),

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use longshore::access::Secret;
 use longshore::{Client, JobRow};
 
-use super::Context;
+use super::http::Http;
 use super::serve::{add_queue, listen, serve_until_stopped, worker};
+use super::{Context, http};
 use crate::app::Demo;
 use crate::args::DevArgs;
 use crate::connect::open_now;
@@ -40,8 +42,19 @@ pub(super) async fn run(context: Context, args: DevArgs) -> Result<Exit, Failure
             Ok(if as_intended { Exit::Ok } else { Exit::Failed })
         }
         Some(_) => {
+            let api = match args.no_http {
+                true => None,
+                false => Some(http::start_for_dev(&context, &client).await?),
+            };
             tell_how_to_go_on(&context);
-            serve_until_stopped(working, None, &mut signals).await;
+            let api = api.map(|(api, secret)| {
+                tell_of_the_api(&api, &secret);
+                api
+            });
+            serve_until_stopped(working, api.as_ref(), &mut signals).await;
+            if let Some(api) = api {
+                api.stop().await;
+            }
             client.close().await;
             Ok(Exit::Ok)
         }
@@ -109,4 +122,13 @@ fn tell_how_to_go_on(context: &Context) {
     eprintln!("From another shell in this folder:");
     eprintln!("  {name} enqueue sleep --payload '{{\"seconds\": 2}}' --wait");
     eprintln!("  {name} jobs list");
+}
+
+/// On stderr and by no log line: it is for whoever sits here.
+fn tell_of_the_api(api: &Http, secret: &Secret) {
+    let Some(address) = api.address else { return };
+    let secret = secret.reveal();
+    eprintln!("The API, with a token that this process made and that ends with it:");
+    eprintln!("  curl -H 'Authorization: Bearer {secret}' http://{address}/api/v1/jobs");
+    eprintln!("  http://{address}/api/docs");
 }

@@ -1,7 +1,11 @@
 //! The API beside the worker: up before it, and stopped after it.
 
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+
 use longshore::Client;
-use longshore_server::{Readiness, Server};
+use longshore::access::Secret;
+use longshore_server::{Readiness, Server, ServerConfig};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -9,8 +13,13 @@ use tokio::task::JoinHandle;
 use super::Context;
 use crate::exit::Failure;
 
+/// The port of `dev`, if it is free.
+const PORT: u16 = 7878;
+
 /// An API that is served.
 pub(super) struct Http {
+    /// Where it listens.
+    pub address: Option<SocketAddr>,
     readiness: Readiness,
     stop: oneshot::Sender<()>,
     task: JoinHandle<std::io::Result<()>>,
@@ -20,18 +29,64 @@ pub(super) struct Http {
 pub(super) async fn start(context: &Context, client: &Client) -> Result<Option<Http>, Failure> {
     let settings = &context.settings.http;
     let Some(address) = settings.address()? else { return Ok(None) };
-    let server = Server::new(client.clone()).config(settings.config(address)?);
-    let listener = TcpListener::bind(address)
-        .await
-        .map_err(|error| Failure::failed(format!("could not listen on {address}: {error}")))?;
-    let address = listener.local_addr().unwrap_or(address);
+    let loopback = address.ip().is_loopback();
+    if !loopback && !client.tokens().await?.iter().any(|token| token.live) {
+        let name = context.app.name;
+        let words = format!(
+            "http.listen is {address}, which others can reach, and nobody could come in: make a token first, \
+             such as with `{name} token create NAME --role admin`, or listen on 127.0.0.1"
+        );
+        return Err(Failure::usage(words));
+    }
+    let listener = TcpListener::bind(address).await.map_err(|error| unheard(address, &error))?;
+    Ok(Some(serve(client, settings.config(address)?, listener)))
+}
+
+/// Serves the API for one person on this machine: on the address of the settings, else on port 7878 or
+/// any that is free. Answers with the token that this process makes for it.
+pub(super) async fn start_for_dev(
+    context: &Context,
+    client: &Client,
+) -> Result<(Http, Secret), Failure> {
+    let settings = &context.settings.http;
+    let asked = settings.address()?;
+    let address = asked.unwrap_or(SocketAddr::from(([127, 0, 0, 1], PORT)));
+    if !address.ip().is_loopback() {
+        let words = format!(
+            "http.listen is {address}, which others can reach; `dev` is for this machine alone, use `serve`"
+        );
+        return Err(Failure::usage(words));
+    }
+    let listener = match TcpListener::bind(address).await {
+        Err(error) if error.kind() == ErrorKind::AddrInUse && asked.is_none() => {
+            TcpListener::bind((address.ip(), 0)).await
+        }
+        bound => bound,
+    };
+    let listener = listener.map_err(|error| unheard(address, &error))?;
+    let secret = Secret::fresh()?;
+    let process_token = Some(secret.clone());
+    let config = ServerConfig { process_token, ..settings.config(address)? };
+    Ok((serve(client, config, listener), secret))
+}
+
+fn unheard(address: SocketAddr, error: &std::io::Error) -> Failure {
+    Failure::failed(format!("could not listen on {address}: {error}"))
+}
+
+fn serve(client: &Client, config: ServerConfig, listener: TcpListener) -> Http {
+    let server = Server::new(client.clone()).config(config);
+    let address = listener.local_addr().ok();
     let readiness = server.readiness();
     let (stop, stopped) = oneshot::channel();
-    let serve = axum::serve(listener, server.site()).with_graceful_shutdown(async {
+    let service = server.site().into_make_service_with_connect_info::<SocketAddr>();
+    let serve = axum::serve(listener, service).with_graceful_shutdown(async {
         let _ = stopped.await;
     });
-    tracing::info!(%address, "serving the API on http://{address}");
-    Ok(Some(Http { readiness, stop, task: tokio::spawn(serve.into_future()) }))
+    if let Some(address) = address {
+        tracing::info!(%address, "serving the API on http://{address}");
+    }
+    Http { address, readiness, stop, task: tokio::spawn(serve.into_future()) }
 }
 
 impl Http {

@@ -11,7 +11,7 @@ mod watch;
 use longshore::store::AskCancel;
 use longshore::{JobId, State};
 
-use super::Context;
+use super::{Context, user_name};
 use crate::args::JobsCommand;
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
@@ -60,9 +60,4 @@ async fn cancel(context: &Context, id: JobId, ask: AskCancel) -> Result<Exit, Fa
         data(&format!("{id} is running; its node was asked to stop it"))?;
     }
     Ok(Exit::Ok)
-}
-
-fn user_name() -> Option<String> {
-    let named = |variable| std::env::var(variable).ok().filter(|name| !name.is_empty());
-    named("USER").or_else(|| named("LOGNAME")).or_else(|| named("USERNAME"))
 }

@@ -2,22 +2,37 @@
 
 use std::net::SocketAddr;
 
-use longshore_server::{Access, Role, ServerConfig};
+use longshore_server::{Access, Rate, Role, ServerConfig};
 use serde::{Deserialize, Serialize};
 
+use super::layers::text_or;
 use crate::exit::Failure;
 
 /// Whether and how the API is served.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HttpSettings {
     /// The address to listen on, such as `127.0.0.1:7878`. Default: empty, no API.
     pub listen: String,
     /// What whoever reaches a loopback address may do without credentials: `viewer`, `operator` or `admin`.
     /// Default: empty, nothing.
     pub anonymous: String,
+    /// How many requests a token may make a second, over time. Default 100.
+    #[serde(deserialize_with = "text_or")]
+    pub rate: u32,
+    /// And how many at once, after a pause. Default 200.
+    #[serde(deserialize_with = "text_or")]
+    pub burst: u32,
     /// Names by which this server may be called, separated by commas; a loopback address always has
     /// `localhost` and its own. Default: empty, any on other addresses.
     pub hosts: String,
+}
+
+impl Default for HttpSettings {
+    fn default() -> HttpSettings {
+        let Rate { per_second: rate, burst } = Rate::default();
+        let [listen, anonymous, hosts] = Default::default();
+        HttpSettings { listen, anonymous, rate, burst, hosts }
+    }
 }
 
 impl HttpSettings {
@@ -60,6 +75,12 @@ impl HttpSettings {
             hosts.push(address.ip().to_string());
         }
         let hosts = (!hosts.is_empty()).then_some(hosts);
-        Ok(ServerConfig { access, hosts, ..ServerConfig::default() })
+        if self.rate == 0 || self.burst == 0 {
+            return Err(Failure::usage(
+                "http.rate and http.burst are at least 1: with 0 nobody could ask for anything",
+            ));
+        }
+        let rate = Rate { per_second: self.rate, burst: self.burst };
+        Ok(ServerConfig { access, rate, hosts, ..ServerConfig::default() })
     }
 }

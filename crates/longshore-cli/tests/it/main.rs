@@ -2,6 +2,7 @@
 
 mod harness;
 
+mod audit;
 mod bad_input;
 mod bench;
 mod dev;
@@ -16,4 +17,5 @@ mod retention;
 mod schemathesis;
 mod serve;
 mod settings;
+mod token;
 mod versions;

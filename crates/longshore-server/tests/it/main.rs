@@ -1,5 +1,6 @@
 //! The API, called without a socket, on both databases.
 
+mod audit;
 mod batch;
 mod browser;
 mod errors;
@@ -9,3 +10,4 @@ mod lists;
 mod openapi;
 mod payloads;
 mod rights;
+mod tokens;

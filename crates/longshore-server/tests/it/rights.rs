@@ -6,12 +6,12 @@ use longshore_server::{Right, Role, ServerConfig, document};
 use crate::harness::{Api, request};
 
 /// Method, path and right of every route, as the document has them.
-fn routes() -> Vec<(String, String, Right)> {
+pub fn routes() -> Vec<(String, String, Right)> {
     let document = serde_json::to_value(document()).unwrap();
     let mut routes = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
-            let word = operation["x-longshore-right"]
+            let word = operation["x-longshore"]["right"]
                 .as_str()
                 .unwrap_or_else(|| panic!("{method} {path} has no right"));
             let right = Right::ALL.iter().find(|right| right.as_str() == word).unwrap();

@@ -380,7 +380,7 @@ fn check_span(field: &'static str, span: Duration) -> Result<(), Invalid> {
     check_span_ms(field, span, 0)
 }
 
-pub(super) fn check_span_ms(field: &'static str, span: Duration, min: i64) -> Result<(), Invalid> {
+pub(crate) fn check_span_ms(field: &'static str, span: Duration, min: i64) -> Result<(), Invalid> {
     within(field, span.as_millis() as i128, min, MAX_SPAN_MS)
 }
 

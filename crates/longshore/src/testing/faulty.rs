@@ -6,6 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::Faults;
+use crate::access::{NewToken, SecretHash, TokenId, TokenRow};
+use crate::audit::{Entry, EntryEnd, EntryId, NewEntry};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
 use crate::query::Filter;
@@ -51,6 +53,7 @@ hand_on! {
     refused {
         enqueue_in(conn: Conn<'_>, jobs: &[NewJob]) -> Vec<Enqueued>;
         begin_tx() -> OpenTx;
+        begin_entry(entry: &NewEntry) -> ();
         cancel(id: JobId, ask: &AskCancel) -> State;
         retry(id: JobId, attempts: u32, edit: &Edit) -> ();
         edit(id: JobId, edit: &Edit) -> u32;
@@ -77,6 +80,14 @@ hand_on! {
         set_retention(rule: &RetentionRule) -> ();
         remove_retention(scope: &RetentionScope) -> bool;
         prune(pruner: Pruner) -> Pruned;
+        add_token(token: &NewToken, hash: SecretHash) -> Timestamp;
+        tokens() -> Vec<TokenRow>;
+        token(hash: SecretHash) -> Option<TokenRow>;
+        touch_token(id: TokenId) -> ();
+        revoke_token(id: TokenId) -> bool;
+        end_entry(id: EntryId, end: &EntryEnd) -> ();
+        entries(before: Option<EntryId>, most: u32) -> Vec<Entry>;
+        prune_entries(lead: Lead, keep: Duration) -> bool;
         checkup(depth: Depth) -> Vec<Check>;
         now() -> Timestamp;
     }

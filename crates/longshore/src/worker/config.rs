@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::audit::DEFAULT_AUDIT_FOR;
 use crate::store::{Level, StoreError};
 
 /// How one worker process behaves. Plain data: flags, files and variables are the CLI's.
@@ -29,6 +30,8 @@ pub struct WorkerConfig {
     pub log_level: Level,
     /// Whether this node takes part in upkeep: rescue, and the leader's chores. Default yes.
     pub upkeep: bool,
+    /// How long entries of the audit log are kept, as far as this node leads. Default 90 days.
+    pub audit_for: Duration,
 }
 
 impl Default for WorkerConfig {
@@ -43,6 +46,7 @@ impl Default for WorkerConfig {
             drain_for: Duration::from_secs(25),
             log_level: Level::Info,
             upkeep: true,
+            audit_for: DEFAULT_AUDIT_FOR,
         }
     }
 }
@@ -81,6 +85,7 @@ impl WorkerConfig {
             ),
         );
         must(self.poll_every > Duration::ZERO, "poll_every is 0".to_owned());
+        must(self.audit_for > Duration::ZERO, "audit_for is 0".to_owned());
         if faults.is_empty() { Ok(()) } else { Err(StoreError::Config(faults.join("; "))) }
     }
 }

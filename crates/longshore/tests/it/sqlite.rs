@@ -89,6 +89,7 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
         let t = Harness::fresh(Flavour::Sqlite).await.expect("SQLite");
         let mut conn = t.sqlite_conn().await;
         let code: String = [
+            "audit",
             "checkup",
             "claim",
             "edit",
@@ -100,11 +101,13 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
             "read",
             "retention",
             "say",
+            "token",
             "unique",
         ]
         .map(|name| source(&format!("{name}.rs")))
         .concat();
         for file in [
+            "audit",
             "cancel",
             "checkup",
             "claim",
@@ -123,6 +126,7 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
             "retention",
             "retry",
             "say",
+            "token",
             "unique",
         ] {
             let (file, konst) = (format!("{file}.sql"), file.to_uppercase());

@@ -7,6 +7,7 @@ use longshore::State as JobState;
 use longshore::store::AskCancel;
 
 use super::show;
+use crate::audit::Note;
 use crate::identity::Identity;
 use crate::problem::{Problem, Result};
 use crate::request::{Body, ThisJob, or_default};
@@ -30,9 +31,11 @@ pub(crate) async fn cancel(
     State(app): State<App>,
     ThisJob(id): ThisJob,
     who: Identity,
+    note: Note,
     body: Option<Body>,
 ) -> Result<Response> {
     let body: CancelBody = or_default(&body)?;
+    note.why(body.why.as_deref());
     let ask = AskCancel { by: Some(who.name), why: body.why };
     let state = app.client.cancel(id, ask).await?;
     let mut response = show::fresh(&app, id).await?;

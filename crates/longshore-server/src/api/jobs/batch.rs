@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::create::new_job;
+use crate::audit::Note;
 use crate::problem::{Problem, Result};
 use crate::request::{Body, read};
 use crate::server::App;
@@ -40,6 +41,7 @@ pub(crate) struct BatchBody<'a> {
 pub(crate) async fn enqueue(
     State(app): State<App>,
     headers: HeaderMap,
+    note: Note,
     body: Body,
 ) -> Result<(StatusCode, Json<BatchAnswer>)> {
     let body: BatchBody = body.read()?;
@@ -68,6 +70,7 @@ pub(crate) async fn enqueue(
         let results = enqueued.into_iter().map(EnqueuedView::from).map(BatchResult::Enqueued);
         BatchAnswer::new(results.collect())
     };
+    note.count(answer.added);
     let status = if answer.added > 0 { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(answer)))
 }

@@ -19,6 +19,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 5, name: "host", sql: include_str!("migrations/0005_host.sql") },
     Migration { version: 6, name: "versions", sql: include_str!("migrations/0006_versions.sql") },
     Migration { version: 7, name: "said", sql: include_str!("migrations/0007_said.sql") },
+    Migration { version: 8, name: "access", sql: include_str!("migrations/0008_access.sql") },
 ];
 
 const LOCK: &str = include_str!("migrate_lock.sql");

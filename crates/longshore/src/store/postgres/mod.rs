@@ -3,6 +3,7 @@
 //! Every call runs in a [`session::Session`], is bounded in time, and what fails goes through
 //! [`error::Tries`], the one place that decides between trying again and telling the caller.
 
+mod audit;
 #[cfg(feature = "bench")]
 mod bench;
 mod bulk;
@@ -29,6 +30,7 @@ mod say;
 #[cfg(feature = "testing")]
 mod scratch;
 mod session;
+mod token;
 mod tx;
 mod types;
 mod unique;
@@ -42,6 +44,8 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::access::{NewToken, SecretHash, TokenId, TokenRow};
+use crate::audit::{Entry, EntryEnd, EntryId, NewEntry};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
 use crate::query::Filter;
@@ -292,6 +296,42 @@ impl Store for PostgresStore {
 
     async fn prune(&self, pruner: Pruner) -> Result<Pruned> {
         self.prune_step(pruner).await
+    }
+
+    async fn add_token(&self, token: &NewToken, hash: SecretHash) -> Result<Timestamp> {
+        self.keep_token(token, hash).await
+    }
+
+    async fn tokens(&self) -> Result<Vec<TokenRow>> {
+        self.all_tokens().await
+    }
+
+    async fn token(&self, hash: SecretHash) -> Result<Option<TokenRow>> {
+        self.find_token(hash).await
+    }
+
+    async fn touch_token(&self, id: TokenId) -> Result<()> {
+        self.note_use(id).await
+    }
+
+    async fn revoke_token(&self, id: TokenId) -> Result<bool> {
+        self.end_token(id).await
+    }
+
+    async fn begin_entry(&self, entry: &NewEntry) -> Result<()> {
+        self.begin_audit(entry).await
+    }
+
+    async fn end_entry(&self, id: EntryId, end: &EntryEnd) -> Result<()> {
+        self.end_audit(id, end).await
+    }
+
+    async fn entries(&self, before: Option<EntryId>, most: u32) -> Result<Vec<Entry>> {
+        self.list_audit(before, most).await
+    }
+
+    async fn prune_entries(&self, lead: Lead, keep: Duration) -> Result<bool> {
+        self.forget_audit(lead, keep).await
     }
 
     async fn checkup(&self, _depth: Depth) -> Result<Vec<Check>> {

@@ -3,6 +3,7 @@
 //! One connection writes; every writing transaction takes the lock at its start. A few connections
 //! read, in short transactions of their own. Twin of `postgres/`: same file names, same words.
 
+mod audit;
 #[cfg(feature = "bench")]
 mod bench;
 mod bulk;
@@ -26,6 +27,7 @@ mod retention;
 mod rows;
 mod say;
 mod sql;
+mod token;
 mod tx;
 mod unique;
 mod wake;
@@ -211,6 +213,42 @@ impl Store for SqliteStore {
 
     async fn prune(&self, pruner: Pruner) -> Result<Pruned> {
         self.prune_step(pruner).await
+    }
+
+    async fn add_token(&self, token: &NewToken, hash: SecretHash) -> Result<Timestamp> {
+        self.keep_token(token, hash).await
+    }
+
+    async fn tokens(&self) -> Result<Vec<TokenRow>> {
+        self.all_tokens().await
+    }
+
+    async fn token(&self, hash: SecretHash) -> Result<Option<TokenRow>> {
+        self.find_token(hash).await
+    }
+
+    async fn touch_token(&self, id: TokenId) -> Result<()> {
+        self.note_use(id).await
+    }
+
+    async fn revoke_token(&self, id: TokenId) -> Result<bool> {
+        self.end_token(id).await
+    }
+
+    async fn begin_entry(&self, entry: &NewEntry) -> Result<()> {
+        self.begin_audit(entry).await
+    }
+
+    async fn end_entry(&self, id: EntryId, end: &EntryEnd) -> Result<()> {
+        self.end_audit(id, end).await
+    }
+
+    async fn entries(&self, before: Option<EntryId>, most: u32) -> Result<Vec<Entry>> {
+        self.list_audit(before, most).await
+    }
+
+    async fn prune_entries(&self, lead: Lead, keep: Duration) -> Result<bool> {
+        self.forget_audit(lead, keep).await
     }
 
     async fn checkup(&self, depth: Depth) -> Result<Vec<Check>> {

@@ -26,6 +26,7 @@ macro_rules! steps {
 }
 
 steps! {
+    AUDIT = "audit.sql";
     CANCEL = "cancel.sql";
     CHECKUP = "checkup.sql";
     CLAIM = "claim.sql";
@@ -44,6 +45,7 @@ steps! {
     RETENTION = "retention.sql";
     RETRY = "retry.sql";
     SAY = "say.sql";
+    TOKEN = "token.sql";
     UNIQUE = "unique.sql";
 }
 

@@ -1,6 +1,7 @@
 //! The words of the `Store` trait, each sentence as a case. A case is written once and stamped for
 //! each backend; a case that is missing from the list below is dead code, and the lints say so.
 
+pub mod audit;
 pub mod bulk;
 pub mod claim;
 pub mod edit;
@@ -15,6 +16,7 @@ pub mod retention;
 pub mod said;
 pub mod states;
 pub mod stress;
+pub mod token;
 pub mod unique;
 pub mod unique_races;
 pub mod versions;
@@ -293,6 +295,19 @@ macro_rules! conformance {
                 a_replacement_has_the_version_of_its_payload,
                 an_edit_may_say_another_version,
                 a_repeat_changes_no_version,
+            ];
+            token: [
+                a_token_is_found_by_its_secret_alone,
+                a_token_expires_at_its_time_and_a_revoked_one_stays_revoked,
+                a_use_is_noted_once_a_minute,
+                live_tokens_come_first,
+                there_are_only_so_many_live_tokens,
+                a_token_without_a_good_name_is_refused,
+            ];
+            audit: [
+                an_entry_is_read_back_as_it_was_written,
+                pages_of_the_audit_log_join,
+                the_leader_prunes_the_audit_log_in_steps,
             ];
             stress: [
                 each_job_ends_once_whatever_happens_to_its_nodes,

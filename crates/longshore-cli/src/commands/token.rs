@@ -1,0 +1,124 @@
+//! `token`: who may use the API.
+
+use longshore::access::{MadeToken, NewToken, TokenId, TokenRow};
+use longshore::{Client, Timestamp};
+use longshore_server::Grant;
+use serde_json::{Value, json};
+
+use super::Context;
+use super::trace::actor;
+use crate::args::{CreateTokenArgs, TokenCommand};
+use crate::connect::open_existing;
+use crate::exit::{Exit, Failure};
+use crate::print::{data, distance, json as print_json, table};
+
+pub(super) async fn run(context: Context, command: TokenCommand) -> Result<Exit, Failure> {
+    match command {
+        TokenCommand::Create(args) => create(&context, args).await,
+        TokenCommand::List => list(&context, &open_existing(&context.settings).await?).await,
+        TokenCommand::Revoke { id } => revoke(&context, &id).await,
+    }
+}
+
+async fn create(context: &Context, args: CreateTokenArgs) -> Result<Exit, Failure> {
+    Grant::read(args.role.as_deref(), &args.rights).map_err(Failure::usage)?;
+    let mut token = NewToken::new(&args.name, actor());
+    if let Some(role) = &args.role {
+        token = token.role(role);
+    }
+    token = args.rights.iter().fold(token, |token, right| token.right(right));
+    if let Some(span) = args.expires {
+        token = token.expires_in(span.0);
+    }
+    let made = open_existing(&context.settings).await?.create_token(token).await?;
+    tell(context, &args.name, &made)?;
+    Ok(Exit::Ok)
+}
+
+/// The secret alone is data, so that a script can keep it.
+fn tell(context: &Context, name: &str, made: &MadeToken) -> Result<(), Failure> {
+    let secret = made.secret.reveal();
+    if context.json {
+        return print_json(&json!({
+            "id": made.id.to_string(),
+            "name": name,
+            "secret": secret,
+            "created_at": made.created_at.to_string(),
+            "expires_at": made.expires_at.map(|at| at.to_string()),
+        }));
+    }
+    eprintln!("Made token {}. Keep its secret now; it is not shown again.", made.id);
+    data(secret)
+}
+
+async fn list(context: &Context, client: &Client) -> Result<Exit, Failure> {
+    let tokens = client.tokens().await?;
+    if context.json {
+        let tokens: Vec<Value> = tokens.iter().map(view).collect();
+        print_json(&json!({ "tokens": tokens }))?;
+    } else {
+        let now = Timestamp::now();
+        let rows = tokens.iter().map(|token| row(token, now)).collect();
+        table(
+            ["ID", "NAME", "BEGINS", "STATE", "GIVES", "CREATED", "BY", "EXPIRES", "USED"],
+            rows,
+        )?;
+    }
+    Ok(Exit::Ok)
+}
+
+async fn revoke(context: &Context, id: &str) -> Result<Exit, Failure> {
+    // Not by clap, whose error would repeat it: it may be the secret, given by mistake.
+    let id: TokenId = id.parse().map_err(Failure::usage)?;
+    let client = open_existing(&context.settings).await?;
+    if !client.revoke_token(id).await? {
+        return Err(Failure::new(Exit::NotFound, format!("no token has id {id}")));
+    }
+    if context.json {
+        print_json(&json!({ "id": id.to_string(), "revoked": true }))?;
+    } else {
+        data(&format!("{id} is revoked; within 5 s it works nowhere"))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn state(token: &TokenRow) -> &'static str {
+    match (token.live, token.revoked_at) {
+        (true, _) => "live",
+        (false, Some(_)) => "revoked",
+        (false, None) => "expired",
+    }
+}
+
+fn view(token: &TokenRow) -> Value {
+    let at = |at: Option<Timestamp>| at.map(|at| at.to_string());
+    json!({
+        "id": token.id.to_string(),
+        "name": token.name,
+        "prefix": token.prefix,
+        "state": state(token),
+        "role": token.role,
+        "rights": token.rights,
+        "created_at": token.created_at.to_string(),
+        "created_by": token.created_by,
+        "expires_at": at(token.expires_at),
+        "last_used_at": at(token.last_used_at),
+        "revoked_at": at(token.revoked_at),
+    })
+}
+
+fn row(token: &TokenRow, now: Timestamp) -> [String; 9] {
+    let when = |at: Option<Timestamp>| at.map_or("never".to_owned(), |at| distance(at, now));
+    let gives: Vec<&str> = token.role.iter().chain(&token.rights).map(String::as_str).collect();
+    [
+        token.id.to_string(),
+        token.name.clone(),
+        format!("{}…", token.prefix),
+        state(token).to_owned(),
+        gives.join(" "),
+        distance(token.created_at, now),
+        token.created_by.clone(),
+        when(token.expires_at),
+        when(token.last_used_at),
+    ]
+}

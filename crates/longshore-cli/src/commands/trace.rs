@@ -1,0 +1,131 @@
+//! Commands that change something leave an entry in the audit log, begun before and ended after.
+
+use longshore::access::TokenId;
+use longshore::audit::{EntryEnd, EntryId, NewEntry};
+use longshore::{Client, JobId};
+
+use super::{Context, user_name};
+use crate::args::{Command, JobsCommand, RetentionCommand, ScopeArgs, TokenCommand, WhichArgs};
+use crate::connect::open_existing;
+use crate::exit::{Exit, Failure};
+
+/// An entry that was begun.
+pub(super) struct Trace {
+    client: Client,
+    id: EntryId,
+    end: EntryEnd,
+}
+
+/// What a command is about to change.
+struct Change {
+    action: &'static str,
+    target: String,
+    count: Option<u64>,
+    why: Option<String>,
+}
+
+/// Begins an entry, if the command changes something; then it is not run when that fails.
+pub(super) async fn begin(context: &Context, command: &Command) -> Result<Option<Trace>, Failure> {
+    let Some(change) = change(command) else { return Ok(None) };
+    // What cannot be opened cannot be changed either; the command says so itself.
+    let Ok(client) = open_existing(&context.settings).await else { return Ok(None) };
+    let entry = NewEntry::new(change.action, &actor(), "cli").target(&change.target);
+    let id = client.begin_audit(entry).await?;
+    let end = EntryEnd { count: change.count, why: change.why, ..EntryEnd::default() };
+    Ok(Some(Trace { client, id, end }))
+}
+
+/// Ends it. That this fails changes nothing about what was done.
+pub(super) async fn end(trace: Option<Trace>, done: &Result<Exit, Failure>) {
+    let Some(Trace { client, id, end }) = trace else { return };
+    let exit = match done {
+        Ok(exit) => *exit,
+        Err(failure) => failure.exit,
+    };
+    if let Err(error) = client.end_audit(id, EntryEnd { status: status(exit), ..end }).await {
+        tracing::warn!("an entry of the audit log stays without its end: {error}");
+    }
+}
+
+/// Who works on the command line.
+pub(super) fn actor() -> String {
+    format!("cli:{}", user_name().unwrap_or_else(|| "unknown".to_owned()))
+}
+
+/// As the API would have answered.
+fn status(exit: Exit) -> u16 {
+    match exit {
+        Exit::Ok => 200,
+        Exit::Usage => 422,
+        Exit::NotFound => 404,
+        Exit::Conflict => 409,
+        Exit::Unreachable => 503,
+        Exit::TimedOut => 504,
+        Exit::Failed | Exit::JobFailed => 500,
+    }
+}
+
+impl Change {
+    fn of(action: &'static str, target: impl Into<String>) -> Option<Change> {
+        Some(Change { action, target: target.into(), count: None, why: None })
+    }
+
+    fn jobs(action: &'static str, ids: &[JobId]) -> Option<Change> {
+        let target = ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        Some(Change { action, target, count: Some(ids.len() as u64), why: None })
+    }
+
+    /// Without `--yes` nothing is changed.
+    fn which(action: &'static str, which: &WhichArgs) -> Option<Change> {
+        match &which.matching {
+            Some(query) => which.yes.then(|| Change::of(action, query))?,
+            None => Change::jobs(action, &which.ids),
+        }
+    }
+}
+
+/// Enqueues are not among them, here as over HTTP: each job says itself what it is.
+fn change(command: &Command) -> Option<Change> {
+    match command {
+        Command::Jobs(command) => of_jobs(command),
+        Command::Retention(RetentionCommand::Set { scope, .. }) => {
+            Change::of("retention.set", scope_words(scope))
+        }
+        Command::Retention(RetentionCommand::Remove { scope }) => {
+            Change::of("retention.remove", scope_words(scope))
+        }
+        Command::Prune(args) if !args.dry_run => Change::of("jobs.prune", ""),
+        Command::Token(TokenCommand::Create(args)) => Change::of("tokens.create", &args.name),
+        // Anything else may be the secret, given by mistake.
+        Command::Token(TokenCommand::Revoke { id }) => {
+            Change::of("tokens.revoke", id.parse::<TokenId>().ok()?.to_string())
+        }
+        _ => None,
+    }
+}
+
+fn of_jobs(command: &JobsCommand) -> Option<Change> {
+    match command {
+        JobsCommand::Cancel { id, why, .. } => Some(Change {
+            why: why.clone(),
+            ..Change::jobs("jobs.cancel", std::slice::from_ref(id))?
+        }),
+        JobsCommand::RunNow { ids } => Change::jobs("jobs.run_now", ids),
+        JobsCommand::Reschedule { ids, .. } => Change::jobs("jobs.reschedule", ids),
+        JobsCommand::Edit(args) => Change::jobs("jobs.edit", std::slice::from_ref(&args.id)),
+        JobsCommand::Delete(which) => Change::which("jobs.delete", which),
+        JobsCommand::Retry(args) => Change::which("jobs.retry", &args.which),
+        JobsCommand::Show { id, reveal: true } => {
+            Change::jobs("jobs.reveal", std::slice::from_ref(id))
+        }
+        _ => None,
+    }
+}
+
+fn scope_words(scope: &ScopeArgs) -> String {
+    let state = scope.state.map(|state| format!("{state:?}").to_lowercase());
+    let words = [("state", &state), ("queue", &scope.queue), ("kind", &scope.kind)];
+    let named =
+        words.into_iter().filter_map(|(word, value)| Some(format!("{word}:{}", value.as_ref()?)));
+    named.collect::<Vec<_>>().join(" ")
+}
