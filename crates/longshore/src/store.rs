@@ -12,6 +12,7 @@ mod migration;
 mod node;
 mod query;
 mod retention;
+mod traffic;
 mod tx;
 mod wake;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -50,6 +51,7 @@ pub use query::{
 pub use retention::{
     DEFAULT_KEEP, Keep, MAX_RULES, Pruned, Pruner, Removed, RetentionRule, RetentionScope,
 };
+pub use traffic::{COUNTED_WITHIN, MAX_DEPTH, MAX_QUEUES, PoolUse, QueueCount, Traffic};
 pub use tx::{Conn, Driver, OpenTx, Tx};
 pub use wake::{Wake, WakeHub, Woken};
 
@@ -200,6 +202,14 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// Refused with [`StoreError::NotLeader`] when the term is over.
     async fn make_partitions(&self, lead: Lead, days: u32) -> Result<()>;
 
+    /// Counts, for each queue that has due jobs or a live node, those jobs up to [`MAX_DEPTH`] and how long the oldest
+    /// has been due, and keeps that for [`Store::queue_counts`]; forgets every other queue. At most [`MAX_QUEUES`], the
+    /// first by name. A repeat counts anew. Refused with [`StoreError::NotLeader`] when the term is over.
+    async fn count_queues(&self, lead: Lead) -> Result<()>;
+
+    /// What the leader counted last, by queue, unless that is longer ago than [`COUNTED_WITHIN`]. Counts nothing.
+    async fn queue_counts(&self) -> Result<Vec<QueueCount>>;
+
     /// The rules of retention, the most particular first.
     async fn retention(&self) -> Result<Vec<RetentionRule>>;
 
@@ -225,6 +235,9 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
 
     /// SQLite in a file: bytes of its side file (`-wal`), which grows while a reader holds a snapshot.
     fn side_file_bytes(&self) -> Option<u64>;
+
+    /// What goes between this process and its database.
+    fn traffic(&self) -> Traffic;
 
     /// What wakes this process: its own calls, and other processes as far as they can be heard.
     fn wakes(&self) -> &WakeHub;

@@ -12,8 +12,8 @@ use crate::query::Filter;
 use crate::store::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, Edit, Effort,
     Ending, Enqueued, Held, Lead, ListQuery, NewNode, NodeId, NodeRow, OpenTx, Page, Parts, Pruned,
-    Pruner, Pulse, Repeat, Rescued, Result, RetentionRule, RetentionScope, Store, Term, WakeHub,
-    sealed,
+    Pruner, Pulse, QueueCount, Repeat, Rescued, Result, RetentionRule, RetentionScope, Store, Term,
+    Traffic, WakeHub, sealed,
 };
 use crate::time::Timestamp;
 
@@ -71,6 +71,8 @@ hand_on! {
         lead(node: NodeId, for_: Duration) -> Option<Term>;
         resign(lead: Lead) -> ();
         make_partitions(lead: Lead, days: u32) -> ();
+        count_queues(lead: Lead) -> ();
+        queue_counts() -> Vec<QueueCount>;
         retention() -> Vec<RetentionRule>;
         set_retention(rule: &RetentionRule) -> ();
         remove_retention(scope: &RetentionScope) -> bool;
@@ -163,6 +165,10 @@ hand_on! {
 
         fn side_file_bytes(&self) -> Option<u64> {
             self.inner.side_file_bytes()
+        }
+
+        fn traffic(&self) -> Traffic {
+            self.inner.traffic()
         }
 
         fn clock(&self) -> &Clock {

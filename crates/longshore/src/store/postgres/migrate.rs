@@ -18,6 +18,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 4, name: "door", sql: include_str!("migrations/0004_door.sql") },
     Migration { version: 5, name: "host", sql: include_str!("migrations/0005_host.sql") },
     Migration { version: 6, name: "versions", sql: include_str!("migrations/0006_versions.sql") },
+    Migration {
+        version: 7,
+        name: "queue_stats",
+        sql: include_str!("migrations/0007_queue_stats.sql"),
+    },
 ];
 
 const LOCK: &str = include_str!("migrate_lock.sql");

@@ -21,6 +21,7 @@ mod list;
 mod migrate;
 mod node;
 mod prune;
+mod queues;
 mod ranges;
 mod read;
 mod rescue;
@@ -49,8 +50,8 @@ use crate::time::Timestamp;
 use super::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, Edit, Effort,
     Ending, Enqueued, Held, Lead, ListQuery, NewNode, NodeId, NodeRow, OpenTx, Page, Parts, Pruned,
-    Pruner, Pulse, Repeat, Rescued, Result, RetentionRule, RetentionScope, Store, StoreError,
-    StoreOptions, Term, WakeHub,
+    Pruner, Pulse, QueueCount, Repeat, Rescued, Result, RetentionRule, RetentionScope, Store,
+    StoreError, StoreOptions, Term, Traffic, WakeHub,
 };
 use connect::{Mode, Pools};
 use error::Fault;
@@ -92,6 +93,10 @@ impl PostgresStore {
             pools,
             stop,
         })
+    }
+
+    fn seen_traffic(&self) -> Traffic {
+        self.pools.traffic()
     }
 
     /// Whether statements are prepared by name.
@@ -271,6 +276,14 @@ impl Store for PostgresStore {
         self.make_days(lead, days).await
     }
 
+    async fn count_queues(&self, lead: Lead) -> Result<()> {
+        self.count_all(lead).await
+    }
+
+    async fn queue_counts(&self) -> Result<Vec<QueueCount>> {
+        self.all_counts().await
+    }
+
     async fn retention(&self) -> Result<Vec<RetentionRule>> {
         self.all_rules().await
     }
@@ -293,6 +306,10 @@ impl Store for PostgresStore {
 
     fn side_file_bytes(&self) -> Option<u64> {
         None
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.seen_traffic()
     }
 
     fn wakes(&self) -> &WakeHub {

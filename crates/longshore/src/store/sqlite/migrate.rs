@@ -7,13 +7,18 @@ use super::error::failed;
 use crate::store::migration::{Migration, pending};
 use crate::store::{Result, StoreError};
 
-pub(crate) const KNOWN: [Migration; 6] = [
+pub(crate) const KNOWN: [Migration; 7] = [
     Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") },
     Migration { version: 2, name: "unique", sql: include_str!("migrations/0002_unique.sql") },
     Migration { version: 3, name: "retention", sql: include_str!("migrations/0003_retention.sql") },
     Migration { version: 4, name: "door", sql: include_str!("migrations/0004_door.sql") },
     Migration { version: 5, name: "host", sql: include_str!("migrations/0005_host.sql") },
     Migration { version: 6, name: "versions", sql: include_str!("migrations/0006_versions.sql") },
+    Migration {
+        version: 7,
+        name: "queue_stats",
+        sql: include_str!("migrations/0007_queue_stats.sql"),
+    },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS longshore_migration (
