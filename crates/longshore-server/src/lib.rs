@@ -8,6 +8,7 @@ mod config; // what may be set
 mod health; // whether this process lives, and whether it serves
 mod identity; // who asks
 mod layers; // what every request goes through
+mod metrics; // what this process counts
 mod meta; // notes of a job, changed without touching the rest
 mod openapi; // the document, made from the route table
 pub mod problem; // what went wrong

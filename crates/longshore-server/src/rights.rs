@@ -42,6 +42,7 @@ rights! {
     JobsDelete     "jobs:delete"     Admin    "Remove jobs with all that is known of them."
     JobsReveal     "jobs:reveal"     Admin    "See the fields of payloads that are hidden from others."
     NodesRead      "nodes:read"      Viewer   "Look at the processes that run jobs."
+    MetricsRead    "metrics:read"    Viewer   "Read what the process counts, at /metrics."
     KindsRead      "kinds:read"      Viewer   "Look at the kinds that can be run."
 }
 

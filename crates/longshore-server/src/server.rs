@@ -9,7 +9,7 @@ use longshore::Client;
 use crate::config::ServerConfig;
 use crate::health::Readiness;
 use crate::problem::{Code, Problem};
-use crate::{api, health, layers, openapi, reference};
+use crate::{api, health, layers, metrics, openapi, reference};
 
 /// Serves one database over HTTP.
 ///
@@ -73,7 +73,7 @@ impl Server {
         self.readiness.clone()
     }
 
-    /// The routes `/api/…`, `/livez`, `/readyz` and `/startupz`, for an application that has others.
+    /// The routes `/api/…`, `/metrics`, `/livez`, `/readyz` and `/startupz`, for an application that has others.
     pub fn router(self) -> Router {
         self.build(|router| router)
     }
@@ -90,6 +90,7 @@ impl Server {
         let document = openapi::finished(document);
         let router =
             Router::new().merge(api).merge(reference::routes(&document)).merge(health::routes());
+        let router = router.merge(metrics::routes(&app.config));
         layers::around(end(router), &app).with_state(app)
     }
 }
