@@ -18,6 +18,8 @@ pub struct HttpSettings {
     /// Names by which this server may be called, separated by commas; a loopback address always has
     /// `localhost` and its own. Default: empty, any on other addresses.
     pub hosts: String,
+    /// Whether `/metrics` is shown to whoever reaches the address, without credentials. Default: no.
+    pub metrics_open: bool,
 }
 
 impl HttpSettings {
@@ -60,6 +62,11 @@ impl HttpSettings {
             hosts.push(address.ip().to_string());
         }
         let hosts = (!hosts.is_empty()).then_some(hosts);
-        Ok(ServerConfig { access, hosts, ..ServerConfig::default() })
+        Ok(ServerConfig {
+            access,
+            hosts,
+            metrics_open: self.metrics_open,
+            ..ServerConfig::default()
+        })
     }
 }
