@@ -26,6 +26,9 @@ pub struct ServerConfig {
     /// Names by which this server may be called (`Host`), in lower case and without port; against pages that
     /// have a name of theirs lead here. Default: any.
     pub hosts: Option<Vec<String>>,
+    /// Whether `/metrics` is shown to whoever reaches this server, without the right `metrics:read`. Default no: it
+    /// names kinds and queues.
+    pub metrics_open: bool,
 }
 
 impl Default for ServerConfig {
@@ -39,6 +42,7 @@ impl Default for ServerConfig {
             timeout: Duration::from_secs(30),
             longest_wait: Duration::from_secs(60),
             hosts: None,
+            metrics_open: false,
         }
     }
 }

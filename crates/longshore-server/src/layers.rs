@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
@@ -28,12 +28,12 @@ pub(crate) fn around(router: Router<App>, app: &App) -> Router<App> {
         .layer(from_fn_with_state(app.clone(), in_time))
         .layer(from_fn_with_state(app.clone(), known_origin))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn(finished))
+        .layer(from_fn_with_state(app.clone(), finished))
         .layer(CompressionLayer::new())
 }
 
 /// Gives the request its id, and the answer what every answer has.
-async fn finished(mut request: Request, next: Next) -> Response {
+async fn finished(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let id = given_id(request.headers()).unwrap_or_else(|| Uuid::now_v7().simple().to_string());
     request.extensions_mut().insert(RequestId(id.clone()));
     let method = request.method().clone();
@@ -53,10 +53,12 @@ async fn finished(mut request: Request, next: Next) -> Response {
             }
         }
     }
-    let status = response.status();
+    let (status, took) = (response.status(), began.elapsed());
+    let pattern = route.as_ref().map(MatchedPath::as_str);
+    app.client.metrics().http_answered(pattern, method.as_str(), status.as_u16(), took);
     // Health is asked for every few seconds, and says nothing new.
     if let Some(route) = route.filter(|route| !is_health(route.as_str())) {
-        let ms = began.elapsed().as_millis() as u64;
+        let ms = took.as_millis() as u64;
         tracing::debug!(%method, route = route.as_str(), status = status.as_u16(), ms, request = %id, "answered");
     }
     let headers = response.headers_mut();

@@ -10,6 +10,7 @@ mod identity; // who asks
 mod tokens; // with what
 mod audit; // and what they do
 mod layers; // what every request goes through
+mod metrics; // what this process counts
 mod meta; // notes of a job, changed without touching the rest
 mod openapi; // the document, made from the route table
 pub mod problem; // what went wrong

@@ -43,7 +43,8 @@ rights! {
     JobsDelete     "jobs:delete"     Admin    "Remove jobs with all that is known of them."
     JobsReveal     "jobs:reveal"     Admin    "See the fields of payloads that are hidden from others."
     NodesRead      "nodes:read"      Viewer   "Look at the processes that run jobs."
-    AuditRead      "audit:read"     Admin    "See who changed what."
+    AuditRead      "audit:read"      Admin    "See who changed what."
+    MetricsRead    "metrics:read"    Viewer   "Read what the process counts, at /metrics."
     KindsRead      "kinds:read"      Viewer   "Look at the kinds that can be run."
 }
 

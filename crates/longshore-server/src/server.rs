@@ -10,7 +10,7 @@ use crate::config::ServerConfig;
 use crate::health::Readiness;
 use crate::problem::{Code, Problem};
 use crate::tokens::Tokens;
-use crate::{api, health, layers, openapi, reference};
+use crate::{api, health, layers, metrics, openapi, reference};
 
 /// Serves one database over HTTP.
 ///
@@ -75,7 +75,7 @@ impl Server {
         self.readiness.clone()
     }
 
-    /// The routes `/api/…`, `/livez`, `/readyz` and `/startupz`, for an application that has others.
+    /// The routes `/api/…`, `/metrics`, `/livez`, `/readyz` and `/startupz`, for an application that has others.
     pub fn router(self) -> Router {
         self.build(|router| router)
     }
@@ -93,6 +93,7 @@ impl Server {
         let document = openapi::finished(document);
         let router =
             Router::new().merge(api).merge(reference::routes(&document)).merge(health::routes());
+        let router = router.merge(metrics::routes(&app.config));
         layers::around(end(router), &app).with_state(app)
     }
 }

@@ -6,6 +6,7 @@ mod bulk;
 mod each;
 mod export;
 mod funnel;
+mod metrics;
 mod output;
 mod retention;
 #[cfg(feature = "postgres")]
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use crate::engine::Engine;
 use crate::job::{Invalid, JobId, JobRow, Limits, NewJob, State};
+use crate::observe::Metrics;
 use crate::query::Filter;
 use crate::store::{
     self, AskCancel, Check, Count, Depth, Detail, Edit, Effort, Enqueued, ListQuery, LogPage,
@@ -61,6 +63,7 @@ struct Inner {
     /// Jobs with a unique key may have to wait for each other; all others must not.
     unique_funnel: Funnel,
     limits: Limits,
+    metrics: Metrics,
     /// A test's: runs what was enqueued before the enqueue answers.
     #[cfg(feature = "testing")]
     inline: std::sync::Mutex<Option<crate::testing::Inline>>,
@@ -96,6 +99,7 @@ impl Client {
             funnel,
             unique_funnel,
             limits,
+            metrics: Metrics::default(),
             #[cfg(feature = "testing")]
             inline: Default::default(),
         };
@@ -121,7 +125,9 @@ impl Client {
         job.check(&self.inner.limits)?;
         let unique = job.unique.is_some();
         let funnel = if unique { &self.inner.unique_funnel } else { &self.inner.funnel };
+        let pair = self.inner.metrics.pair(&job.kind, &job.queue);
         let added = funnel.enqueue(job).await?;
+        pair.enqueued(u64::from(added.is_added()));
         #[cfg(feature = "testing")]
         self.run_inline(&[added]).await?;
         Ok(added)
@@ -134,6 +140,7 @@ impl Client {
         let job = self.prepare(job);
         job.check(&self.inner.limits)?;
         let added = self.inner.store.enqueue_in(tx.conn(), std::slice::from_ref(&job)).await?;
+        self.tally(std::slice::from_ref(&job)).count(&added);
         Ok(added[0])
     }
 
@@ -146,7 +153,9 @@ impl Client {
     ) -> Result<Vec<Enqueued>> {
         let jobs: Vec<NewJob> = jobs.into_iter().map(|job| self.prepare(job)).collect();
         self.check_all(&jobs)?;
-        self.inner.store.enqueue_in(tx.conn(), &jobs).await
+        let added = self.inner.store.enqueue_in(tx.conn(), &jobs).await?;
+        self.tally(&jobs).count(&added);
+        Ok(added)
     }
 
     /// The same client with a hook: each job that is enqueued through it (and through its clones) goes

@@ -72,7 +72,7 @@ pub mod query; // which jobs are meant, as a value and as text
 pub mod access; // who may come in from outside
 pub mod audit; // and what they did
 pub mod store; // where jobs live: one trait, two backends
-mod observe; // what a node tells about itself
+pub mod observe; // what a process tells about itself
 mod client; // puts jobs in and answers questions about them
 pub mod extract; // what a handler may ask for
 pub mod handler; // functions that run typed jobs
@@ -99,7 +99,7 @@ pub use job::{
 pub use longshore_macros::Job;
 #[cfg(all(feature = "macros", feature = "testing"))]
 pub use longshore_macros::test;
-pub use observe::Health;
+pub use observe::{Health, Metrics};
 pub use query::Filter;
 pub use store::{
     Edit, EnqueueOutcome, Enqueued, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions,

@@ -1,149 +1,55 @@
-//! What a node tells about itself. Reading only: no job needs it to run.
+//! What a process tells about itself. Reading only: no job needs it to run.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+mod cells; // numbers that many add to
+mod families; // the catalogue of metrics
+mod gauges; // how a worker is, right now
+mod metrics; // what is counted
+mod outcome; // how a run ended
+mod text; // the format of Prometheus
 
-/// How a worker is, right now.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Health {
-    /// Whether it claims and finishes as it should.
-    pub ready: bool,
-    /// Why not.
-    pub reason: Option<String>,
-    /// Handlers that run.
-    pub running: u64,
-    /// Jobs claimed and not started yet.
-    pub waiting: u64,
-    /// Results not written yet.
-    pub unwritten: u64,
-    /// Handlers that were cut off and whose code still holds a thread.
-    pub stuck: u64,
-    /// Runs started since the start of the process.
-    pub started_total: u64,
-    /// Results written since the start of the process.
-    pub finished_total: u64,
-    /// Of these, jobs that went back to the queue unfinished: cut off or never started here.
-    pub given_back_total: u64,
-    /// Results refused because the lease was lost.
-    pub lost_leases_total: u64,
-    /// Times this process was lost and joined anew.
-    pub lost_total: u64,
-    /// How far pruning is behind, in milliseconds: now, less the oldest expiry that was not carried out
-    /// yet. `None` while this node does not lead.
-    pub prune_lag_ms: Option<u64>,
-    /// Ended jobs that this process removed as the leader.
-    pub pruned_total: u64,
-    /// Bytes of SQLite's side file (`-wal`), as upkeep saw it last. It grows while a reader holds a
-    /// snapshot. `None` on PostgreSQL and in memory, and before the first look.
-    pub side_file_bytes: Option<u64>,
+pub use families::{Family, Shape};
+pub use gauges::Health;
+pub(crate) use gauges::{Gauges, Load};
+pub use metrics::Metrics;
+pub(crate) use metrics::Pair;
+pub(crate) use outcome::RunOutcome;
+
+use crate::store::{QueueCount, Traffic};
+
+/// What a page of metrics tells beside the process's own numbers.
+pub(crate) struct Seen {
+    pub traffic: Traffic,
+    /// What the database said; `None` if it did not answer.
+    pub database: Option<Database>,
 }
 
-/// The numbers behind [`Health`], written by the node and read by anybody.
-#[derive(Clone, Default)]
-pub(crate) struct Gauges(Arc<Inner>);
-
-#[derive(Default)]
-struct Inner {
-    ready: AtomicBool,
-    reason: Mutex<Option<String>>,
-    running: AtomicU64,
-    waiting: AtomicU64,
-    unwritten: AtomicU64,
-    stuck: AtomicU64,
-    started: AtomicU64,
-    finished: AtomicU64,
-    given_back: AtomicU64,
-    lost_leases: AtomicU64,
-    lost: AtomicU64,
-    /// [`NOT_LEADING`] while another node leads.
-    prune_lag_ms: AtomicU64,
-    pruned: AtomicU64,
-    /// One more than its bytes; 0 where there is none.
-    side_file: AtomicU64,
+pub(crate) struct Database {
+    pub schema: u32,
+    pub queues: Vec<QueueCount>,
 }
 
-const NOT_LEADING: u64 = u64::MAX;
-
-/// What is under way on a node.
-pub(crate) struct Load {
-    pub running: usize,
-    pub waiting: usize,
-    pub unwritten: usize,
-    pub stuck: usize,
-}
-
-impl Gauges {
-    pub fn load(&self, load: &Load) {
-        let set = |gauge: &AtomicU64, value: usize| gauge.store(value as u64, Ordering::Relaxed);
-        set(&self.0.running, load.running);
-        set(&self.0.waiting, load.waiting);
-        set(&self.0.unwritten, load.unwritten);
-        set(&self.0.stuck, load.stuck);
-    }
-
-    pub fn ready(&self) {
-        if !self.0.ready.swap(true, Ordering::Relaxed) {
-            *self.0.reason.lock().expect("nothing here panics") = None;
+impl Metrics {
+    /// The whole page.
+    pub(crate) fn text(&self, seen: &Seen) -> String {
+        use families as f;
+        let mut page = text::Page::default();
+        self.write(&mut page, &seen.traffic);
+        page.of(&f::UP).sample(&[], u8::from(seen.database.is_some()));
+        if let Some(Database { schema, queues }) = &seen.database {
+            page.of(&f::SCHEMA).sample(&[], schema);
+            let mut samples = page.of(&f::DEPTH);
+            queues.iter().for_each(|one| samples.sample(&[&one.queue], one.depth));
+            let mut samples = page.of(&f::CAPPED);
+            queues.iter().for_each(|one| samples.sample(&[&one.queue], u8::from(one.capped)));
+            let mut samples = page.of(&f::OLDEST);
+            queues
+                .iter()
+                .for_each(|one| samples.sample(&[&one.queue], one.oldest_for.as_secs_f64()));
+            if let Some(age) = queues.iter().map(|one| one.counted_for).max() {
+                page.of(&f::COUNTED).sample(&[], age.as_secs_f64());
+            }
         }
-    }
-
-    pub fn not_ready(&self, reason: impl Into<String>) {
-        self.0.ready.store(false, Ordering::Relaxed);
-        *self.0.reason.lock().expect("nothing here panics") = Some(reason.into());
-    }
-
-    pub fn started(&self) {
-        self.0.started.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub fn finished(&self) {
-        self.0.finished.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub fn given_back(&self) {
-        self.0.given_back.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub fn lost_lease(&self) {
-        self.0.lost_leases.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub fn lost(&self) {
-        self.0.lost.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// How far this leader's prune is behind; `None`: this node does not lead.
-    pub fn prune_lag(&self, lag: Option<Duration>) {
-        let ms = lag.map_or(NOT_LEADING, |lag| (lag.as_millis() as u64).min(NOT_LEADING - 1));
-        self.0.prune_lag_ms.store(ms, Ordering::Relaxed);
-    }
-
-    pub fn pruned(&self, jobs: u64) {
-        self.0.pruned.fetch_add(jobs, Ordering::Relaxed);
-    }
-
-    pub fn side_file(&self, bytes: Option<u64>) {
-        self.0.side_file.store(bytes.map_or(0, |bytes| bytes + 1), Ordering::Relaxed);
-    }
-
-    pub fn health(&self) -> Health {
-        let get = |gauge: &AtomicU64| gauge.load(Ordering::Relaxed);
-        Health {
-            ready: self.0.ready.load(Ordering::Relaxed),
-            reason: self.0.reason.lock().expect("nothing here panics").clone(),
-            running: get(&self.0.running),
-            waiting: get(&self.0.waiting),
-            unwritten: get(&self.0.unwritten),
-            stuck: get(&self.0.stuck),
-            started_total: get(&self.0.started),
-            finished_total: get(&self.0.finished),
-            given_back_total: get(&self.0.given_back),
-            lost_leases_total: get(&self.0.lost_leases),
-            lost_total: get(&self.0.lost),
-            prune_lag_ms: Some(get(&self.0.prune_lag_ms)).filter(|ms| *ms != NOT_LEADING),
-            pruned_total: get(&self.0.pruned),
-            side_file_bytes: get(&self.0.side_file).checked_sub(1),
-        }
+        self.write_http(&mut page);
+        page.finish()
     }
 }

@@ -13,6 +13,7 @@ mod node;
 mod query;
 mod retention;
 pub(crate) mod said;
+mod traffic;
 mod tx;
 mod wake;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -58,6 +59,7 @@ pub use said::{
     MAX_LOG_BYTES, MAX_LOG_LINES, MAX_LOG_PAGE, MAX_PROGRESS_BYTES, Progress, ProgressRow, Said,
     Saying, UnknownLevel,
 };
+pub use traffic::{COUNTED_WITHIN, MAX_DEPTH, MAX_QUEUES, PoolUse, QueueCount, Traffic};
 pub use tx::{Conn, Driver, OpenTx, Tx};
 pub use wake::{Wake, WakeHub, Woken};
 
@@ -217,6 +219,14 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// Refused with [`StoreError::NotLeader`] when the term is over.
     async fn make_partitions(&self, lead: Lead, days: u32) -> Result<()>;
 
+    /// Counts, for each queue that has due jobs or a live node, those jobs up to [`MAX_DEPTH`] and how long the oldest
+    /// has been due, and keeps that for [`Store::queue_counts`]; forgets every other queue. At most [`MAX_QUEUES`], the
+    /// first by name. A repeat counts anew. Refused with [`StoreError::NotLeader`] when the term is over.
+    async fn count_queues(&self, lead: Lead) -> Result<()>;
+
+    /// What the leader counted last, by queue, unless that is longer ago than [`COUNTED_WITHIN`]. Counts nothing.
+    async fn queue_counts(&self) -> Result<Vec<QueueCount>>;
+
     /// The rules of retention, the most particular first.
     async fn retention(&self) -> Result<Vec<RetentionRule>>;
 
@@ -271,6 +281,9 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
 
     /// SQLite in a file: bytes of its side file (`-wal`), which grows while a reader holds a snapshot.
     fn side_file_bytes(&self) -> Option<u64>;
+
+    /// What goes between this process and its database.
+    fn traffic(&self) -> Traffic;
 
     /// What wakes this process: its own calls, and other processes as far as they can be heard.
     fn wakes(&self) -> &WakeHub;

@@ -3,6 +3,7 @@
 //! Each chore is one call of the store, bounded and repeatable, and names the leader's term.
 
 mod prune;
+mod queues;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -53,6 +54,7 @@ impl Upkeep {
         let mut lead = None;
         // Beside the other chores, so that it holds up neither a rescue nor the renewal of the lead.
         let (tell, leads) = watch::channel(None);
+        let counts = tokio::spawn(queues::run(Arc::clone(&self.store), leads.clone()));
         let prune = tokio::spawn(prune::run(Arc::clone(&self.store), leads, self.gauges.clone()));
         // A third of the lease: a leader may miss two renewals.
         let every = self.lease_for / 3;
@@ -73,6 +75,8 @@ impl Upkeep {
         // Without anybody to tell it more, it ends after the step it is at.
         drop(tell);
         let _ = prune.await;
+        let _ = counts.await;
+        self.gauges.leads(false);
         if let Some(lead) = lead {
             // Nobody then has to wait for the term to run out.
             let _ = within(CALL_LIMIT.min(self.lease_for), "resign", self.store.resign(lead)).await;
@@ -94,6 +98,7 @@ impl Upkeep {
             tracing::info!(%node, term = now_leads.map(|lead| lead.term), "the lead changed");
         }
         *lead = now_leads;
+        self.gauges.leads(lead.is_some());
         let Some(lead) = *lead else { return Ok(()) };
         let now = Instant::now();
         if now >= due.partitions {
@@ -134,6 +139,7 @@ impl Upkeep {
         if *rescued == Rescued::default() {
             return;
         }
+        self.gauges.metrics().rescued(rescued);
         let Rescued { nodes, queued, dead, cancelled } = rescued;
         tracing::warn!(
             nodes = nodes.len(),

@@ -255,7 +255,8 @@ impl Worker {
         self.finish_handlers()?;
         let on = Handle::try_current()
             .map_err(|_| StoreError::config("start the worker inside a tokio runtime"))?;
-        let gauges = Gauges::default();
+        let kinds = self.registry.kinds();
+        let gauges = self.client.metrics().worker(self.queues.clone(), kinds);
         gauges.not_ready("joining");
         gauges.prune_lag(None);
         let (ask, asked) = watch::channel(Asked::Serve);

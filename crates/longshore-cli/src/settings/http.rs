@@ -25,13 +25,15 @@ pub struct HttpSettings {
     /// Names by which this server may be called, separated by commas; a loopback address always has
     /// `localhost` and its own. Default: empty, any on other addresses.
     pub hosts: String,
+    /// Whether `/metrics` is shown to whoever reaches the address, without credentials. Default: no.
+    pub metrics_open: bool,
 }
 
 impl Default for HttpSettings {
     fn default() -> HttpSettings {
         let Rate { per_second: rate, burst } = Rate::default();
         let [listen, anonymous, hosts] = Default::default();
-        HttpSettings { listen, anonymous, rate, burst, hosts }
+        HttpSettings { listen, anonymous, rate, burst, hosts, metrics_open: false }
     }
 }
 
@@ -81,6 +83,7 @@ impl HttpSettings {
             ));
         }
         let rate = Rate { per_second: self.rate, burst: self.burst };
-        Ok(ServerConfig { access, rate, hosts, ..ServerConfig::default() })
+        let metrics_open = self.metrics_open;
+        Ok(ServerConfig { access, rate, hosts, metrics_open, ..ServerConfig::default() })
     }
 }

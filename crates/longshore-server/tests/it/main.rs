@@ -7,6 +7,7 @@ mod errors;
 mod harness;
 mod life;
 mod lists;
+mod metrics;
 mod openapi;
 mod payloads;
 mod rights;

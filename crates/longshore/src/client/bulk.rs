@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::Client;
+use super::metrics::Tally;
 use crate::engine::Engine;
 use crate::job::NewJob;
 use crate::store::{Enqueued, PART_BYTES, PART_JOBS, Part, Repeat, Result, StoreError};
@@ -31,8 +32,10 @@ impl Client {
         }
         let second = source.part(PART_JOBS)?;
         if second.is_empty() {
+            let tally = self.tally(&first);
             let added =
                 self.call(|store| async move { store.enqueue(&first, Repeat::No).await }).await?;
+            tally.count(&added);
             #[cfg(feature = "testing")]
             self.run_inline(&added).await?;
             return Ok(added);
@@ -42,9 +45,13 @@ impl Client {
         let store = Arc::clone(self.store());
         let engine: &Engine = self.engine();
         let added = engine.spawn(async move { store.enqueue_parts(parts).await });
+        let mut tally = Tally::default();
         for part in [Ok(first), Ok(second)].into_iter().chain(source) {
             let part = match part {
-                Ok(jobs) => Part::Jobs(jobs),
+                Ok(jobs) => {
+                    tally.add(self.metrics(), &jobs);
+                    Part::Jobs(jobs)
+                }
                 Err(error) => Part::Abort(error),
             };
             // If nobody takes it the call has failed, and says so below.
@@ -54,7 +61,7 @@ impl Client {
         }
         let _ = send.send(Part::End).await;
         match added.await {
-            Ok(answer) => answer,
+            Ok(answer) => answer.inspect(|added| tally.count(added)),
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }

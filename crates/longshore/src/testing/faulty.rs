@@ -14,8 +14,8 @@ use crate::query::Filter;
 use crate::store::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, DoneInTx, Edit,
     Effort, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId, NodeRow,
-    OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, Repeat, Rescued, Result,
-    RetentionRule, RetentionScope, Said, Saying, Store, Term, WakeHub, sealed,
+    OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, QueueCount, Repeat, Rescued, Result,
+    RetentionRule, RetentionScope, Said, Saying, Store, Term, Traffic, WakeHub, sealed,
 };
 use crate::time::Timestamp;
 
@@ -76,6 +76,8 @@ hand_on! {
         lead(node: NodeId, for_: Duration) -> Option<Term>;
         resign(lead: Lead) -> ();
         make_partitions(lead: Lead, days: u32) -> ();
+        count_queues(lead: Lead) -> ();
+        queue_counts() -> Vec<QueueCount>;
         retention() -> Vec<RetentionRule>;
         set_retention(rule: &RetentionRule) -> ();
         remove_retention(scope: &RetentionScope) -> bool;
@@ -175,6 +177,10 @@ hand_on! {
 
         fn side_file_bytes(&self) -> Option<u64> {
             self.inner.side_file_bytes()
+        }
+
+        fn traffic(&self) -> Traffic {
+            self.inner.traffic()
         }
 
         fn clock(&self) -> &Clock {

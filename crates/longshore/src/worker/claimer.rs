@@ -146,8 +146,9 @@ impl Claimer {
     pub fn take_in(&mut self, looked: Looked, slots: &mut Slots) -> Option<Batch> {
         let batch = match looked {
             Looked::Claim(Ok(claimed)) => {
+                let now = Some(claimed.now);
                 let jobs = self.learn(claimed, slots);
-                (!jobs.is_empty()).then_some((self.no, jobs))
+                (!jobs.is_empty()).then_some(Batch { no: self.no, now, jobs })
             }
             Looked::Recall(Ok(jobs)) => {
                 let (no, count) = (self.no, jobs.len());
@@ -155,7 +156,7 @@ impl Claimer {
                 self.from_start = true;
                 slots.all_may_have_more();
                 // Even without jobs: the store may have made a note of it.
-                Some((no, jobs))
+                Some(Batch { no, now: None, jobs })
             }
             Looked::Claim(Err(error)) | Looked::Recall(Err(error)) => {
                 // It may have been carried out, so its number is asked for first.

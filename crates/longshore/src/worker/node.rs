@@ -23,8 +23,9 @@ use super::{Asked, CALL_LIMIT};
 use crate::client::Client;
 use crate::engine::within;
 use crate::job::{JobId, State};
-use crate::observe::{Gauges, Load};
+use crate::observe::{Gauges, Load, Pair, RunOutcome};
 use crate::store::{Ack, ClaimedJob, Ending, NodeId, Result, Woken};
+use crate::time::Timestamp;
 
 /// How often a node that runs something asks whether a cancel came.
 const CANCELS_EVERY: Duration = Duration::from_millis(500);
@@ -126,6 +127,7 @@ impl Node {
         loop {
             let now = Instant::now();
             let beating = *inputs.beating.borrow_and_update();
+            self.gauges.beat(beating.sent);
             if beating.lost || self.claimer.found_lost() {
                 self.lose();
                 return Over::Lost;
@@ -174,9 +176,10 @@ impl Node {
 
     fn claimed(&mut self, looked: Looked) {
         let jobs = self.claimer.take_in(looked, &mut self.slots);
-        let Some((no, jobs)) = jobs else { return };
+        let Some(Batch { no, now, jobs }) = jobs else { return };
         self.ledger.opened(no, jobs.len());
         for job in jobs.into_iter().map(Arc::new) {
+            self.counts(&job).claimed(now.map(|now| now.since(job.run_at)));
             if let Some(old_no) = self.runs.take_over(&job) {
                 self.ledger.closed(old_no);
             } else if self.phase == Phase::Serving && self.fenced.is_none() {
@@ -213,15 +216,22 @@ impl Node {
     fn ended(&mut self, ended: Ended) {
         let Some(Settled { job, stopped }) = self.runs.ended(&ended) else { return };
         self.slots.free(&job.queue, Some(ended.took));
+        self.counts(&job).ran(ended.took);
         let took = Some(ended.took);
         match verdict(&job, self.id, ended, stopped) {
             Some(ending) => self.endings.add_run(job, ending, took),
             None => {
                 self.ledger.closed(job.lease);
                 self.gauges.finished();
+                self.counts(&job).finished(RunOutcome::Succeeded);
                 self.report(&job, None, State::Succeeded, took);
             }
         }
+    }
+
+    /// Where this job is counted.
+    fn counts(&self, job: &ClaimedJob) -> Arc<Pair> {
+        self.gauges.metrics().pair(&job.kind, &job.queue)
     }
 
     fn report(
@@ -259,6 +269,7 @@ impl Node {
             match ack {
                 Ack::Recorded(state) => {
                     self.gauges.finished();
+                    self.counts(job).finished(RunOutcome::of(state, &run.ending));
                     self.report(job, Some(&run.ending), state, run.took);
                     if state == State::Queued {
                         self.gauges.given_back();
@@ -363,6 +374,8 @@ impl Node {
     fn mind_the_time(&mut self, now: Instant) {
         while let Some(Settled { job, .. }) = self.runs.time_out(now) {
             self.slots.free(&job.queue, None);
+            let limit = job.timeout_ms.unwrap_or_default().max(0) as u64;
+            self.counts(&job).ran(Duration::from_millis(limit));
             let ending = timed_out(&job, self.id);
             self.endings.add(job, ending);
         }
@@ -495,5 +508,10 @@ pub(super) async fn answer<T>(call: &mut Option<JoinHandle<T>>) -> T {
     }
 }
 
-/// A job and its claim's number, as they come in.
-pub(super) type Batch = (i64, Vec<ClaimedJob>);
+/// The jobs of one claim, as they come in.
+pub(super) struct Batch {
+    pub no: i64,
+    /// The database's time at the claim; `None` if its reply was lost.
+    pub now: Option<Timestamp>,
+    pub jobs: Vec<ClaimedJob>,
+}

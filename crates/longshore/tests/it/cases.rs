@@ -117,7 +117,7 @@ const CASES: &[Row] = &[
     ("FC-098", "a name server that changes its mind", &[Waits("kinds")]),
     ("FC-099", "exec without a shell", &[Waits("exec")]),
     ("FC-100", "secrets in output", &[Waits("exec")]),
-    ("FC-101", "series of gone nodes", &[Waits("metrics")]),
+    ("FC-101", "series of gone nodes", &[Test("a_queue_that_is_gone_is_forgotten"), Test("a_count_that_nobody_renews_is_not_told_for_ever"), Test("the_leader_tells_everybody_how_deep_the_queues_are")]),
     ("FC-102", "ten thousand starts", &[Test("a_sweep_forgets_nodes_that_were_lost_over_an_hour_ago"), Test("a_node_that_leaves_is_forgotten"), Test("nodes_that_stop_leave_no_rows")]),
     ("A1", "a last attempt that crashes stops nobody", &[Test("the_last_attempt_is_dead_with_node_lost")]),
     ("A2", "a cancelled run that fails ends", &[Test("whatever_ends_a_run_asked_to_cancel_ends_it_cancelled")]),

@@ -103,7 +103,7 @@ fn no_list_scans_a_file() {
     run(Flavour::Sqlite, |t: Harness| async move {
         let mut conn = t.sqlite_conn().await;
         let mut plans = String::new();
-        for file in ["look.sql", "probe.sql", "list.sql"] {
+        for file in ["look.sql", "probe.sql", "list.sql", "queue_counts.sql"] {
             let text = source("sqlite", file);
             for step in text.split("-- step: ").skip(1) {
                 let explain =
@@ -117,7 +117,9 @@ fn no_list_scans_a_file() {
                     let scan = line.starts_with("SCAN") && table && !line.contains("INDEX");
                     let inner =
                         line.starts_with("SCAN json_each") || line.contains("VIRTUAL TABLE");
-                    assert!(!scan || inner, "{file}: {line}");
+                    // A row for each node and for each queue.
+                    let small = ["SCAN n", "SCAN longshore_queue_stats"].contains(&line.as_str());
+                    assert!(!scan || inner || small, "{file}: {line}");
                     plans += &format!("{line}\n");
                 }
             }
@@ -162,6 +164,47 @@ fn no_statement_walks_all_jobs_of_a_file() {
             }
         }
         assert!(looked > 100, "{looked} lines");
+        conn.close().await.expect("the connection closes");
+    });
+}
+
+/// Counting the queues looks at each through the claim index, also on tables that no statistics know.
+#[cfg(feature = "postgres")]
+#[test]
+fn queues_are_counted_through_the_claim_index() {
+    run(Flavour::Postgres, |t: Harness| async move {
+        let Database::Postgres(database) = &*t.database else { unreachable!("on PostgreSQL") };
+        let node = t.node().await;
+        let lead = t.lead(&node, HOUR).await.expect("it leads");
+        let mut conn = database.conn().await;
+        let sql = source("postgres", "queue_count.sql");
+        sqlx::raw_sql(AssertSqlSafe(format!(
+            "SET plan_cache_mode = force_custom_plan; PREPARE count AS {sql}"
+        )))
+        .execute(&mut conn)
+        .await
+        .expect("it prepares");
+        let call = format!("count ('{}'::uuid, {}, 10000, 1000, now())", node.id, lead.term);
+        for filled in [false, true] {
+            let explain = format!("EXPLAIN EXECUTE {call}");
+            let plan: Vec<String> = sqlx::query_scalar(AssertSqlSafe(explain))
+                .fetch_all(&mut conn)
+                .await
+                .expect("a plan");
+            let plan = plan.join("\n");
+            assert!(plan.matches("job_claim").count() >= 3, "{plan}");
+            let scan = ["Seq Scan on job", "Bitmap Heap Scan on job", "job_pkey"];
+            assert!(!scan.iter().any(|scan| plan.contains(scan)), "{plan}");
+            if !filled {
+                t.execute(
+                    "INSERT INTO longshore.job (id, kind, queue, priority, run_at, created_at, max_attempts)
+                     SELECT gen_random_uuid(), 'k', 'q' || i % 9, i % 10, now(), now(), 1
+                     FROM generate_series(1, 50000) i"
+                        .into(),
+                )
+                .await;
+            }
+        }
         conn.close().await.expect("the connection closes");
     });
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection, Executor, PgConnection, PgPool, Row};
 
-use crate::store::{Pooler, Result, StoreError, StoreOptions, without_secret};
+use crate::store::{PoolUse, Pooler, Result, StoreError, StoreOptions, Traffic, without_secret};
 
 use super::error;
+use super::session::round_trips;
 
 /// What may outlive a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,18 @@ impl Pools {
             listen: pool(1, connect),
             notify: pool(1, connect),
         }
+    }
+
+    /// How many of each are open, and what they are for.
+    pub(super) fn traffic(&self) -> Traffic {
+        let names = ["vital", "beat", "general", "handlers", "chores", "listen", "notify"];
+        let pools = names.iter().zip(self.all()).map(|(name, pool)| PoolUse {
+            name,
+            open: pool.size(),
+            idle: u32::try_from(pool.num_idle()).unwrap_or(u32::MAX),
+            most: pool.options().get_max_connections(),
+        });
+        Traffic { pools: pools.collect(), round_trips: round_trips() }
     }
 
     pub(super) fn all(&self) -> [&PgPool; 7] {

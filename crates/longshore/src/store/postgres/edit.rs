@@ -104,6 +104,7 @@ pub(super) async fn edit_waiting(
         }
         None => (None, None),
     };
+    super::session::sent();
     let row = sqlx::query(EDIT)
         .persistent(false)
         .bind(id.as_uuid())

@@ -85,6 +85,7 @@ impl How {
     }
 
     pub(super) fn query<'q>(&self, sql: &'static str) -> Query<'q, Postgres, PgArguments> {
+        super::session::sent();
         sqlx::query(sql).persistent(self.named)
     }
 

@@ -20,6 +20,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 6, name: "versions", sql: include_str!("migrations/0006_versions.sql") },
     Migration { version: 7, name: "said", sql: include_str!("migrations/0007_said.sql") },
     Migration { version: 8, name: "access", sql: include_str!("migrations/0008_access.sql") },
+    Migration {
+        version: 9,
+        name: "queue_stats",
+        sql: include_str!("migrations/0009_queue_stats.sql"),
+    },
 ];
 
 const LOCK: &str = include_str!("migrate_lock.sql");

@@ -22,6 +22,7 @@ mod list;
 mod migrate;
 mod node;
 mod prune;
+mod queues;
 mod ranges;
 mod read;
 mod rescue;
@@ -54,8 +55,9 @@ use crate::time::Timestamp;
 use super::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, DoneInTx, Edit,
     Effort, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId, NodeRow,
-    OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, Repeat, Rescued, Result,
-    RetentionRule, RetentionScope, Said, Saying, Store, StoreError, StoreOptions, Term, WakeHub,
+    OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, QueueCount, Repeat, Rescued, Result,
+    RetentionRule, RetentionScope, Said, Saying, Store, StoreError, StoreOptions, Term, Traffic,
+    WakeHub,
 };
 use connect::{Mode, Pools};
 use error::Fault;
@@ -97,6 +99,10 @@ impl PostgresStore {
             pools,
             stop,
         })
+    }
+
+    fn seen_traffic(&self) -> Traffic {
+        self.pools.traffic()
     }
 
     /// Whether statements are prepared by name.
@@ -282,6 +288,14 @@ impl Store for PostgresStore {
         self.make_days(lead, days).await
     }
 
+    async fn count_queues(&self, lead: Lead) -> Result<()> {
+        self.count_all(lead).await
+    }
+
+    async fn queue_counts(&self) -> Result<Vec<QueueCount>> {
+        self.all_counts().await
+    }
+
     async fn retention(&self) -> Result<Vec<RetentionRule>> {
         self.all_rules().await
     }
@@ -340,6 +354,10 @@ impl Store for PostgresStore {
 
     fn side_file_bytes(&self) -> Option<u64> {
         None
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.seen_traffic()
     }
 
     fn wakes(&self) -> &WakeHub {

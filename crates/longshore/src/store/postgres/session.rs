@@ -1,5 +1,6 @@
 //! One call's connection, with a transaction around it where one is needed.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
@@ -11,6 +12,18 @@ use super::connect::Mode;
 use super::error::Fault;
 
 const WAIT_FOR: &str = include_str!("wait_for.sql");
+
+/// Statements that this process has sent, on any connection of any store.
+static SENT: AtomicU64 = AtomicU64::new(0);
+
+/// Counts one more.
+pub(super) fn sent() {
+    SENT.fetch_add(1, Ordering::Relaxed);
+}
+
+pub(super) fn round_trips() -> u64 {
+    SENT.load(Ordering::Relaxed)
+}
 
 /// A connection for one call. Ended with [`Session::done`] or [`Session::undo`] it goes back to its
 /// pool; dropped before that (an error, a time-out) it is closed, so that no half-done transaction
@@ -46,6 +59,7 @@ impl Session {
         let conn = pool.acquire().await?;
         let mut session = Session { conn, mode, in_transaction: begin.is_some(), ended: false };
         if let Some(begin) = begin {
+            sent();
             session.conn.execute(begin).await?;
         }
         Ok(session)
@@ -57,12 +71,14 @@ impl Session {
 
     /// A statement, prepared by name where the connection keeps it.
     pub(super) fn query<'q>(&self, sql: &'static str) -> Query<'q, Postgres, PgArguments> {
+        sent();
         sqlx::query(sql).persistent(self.mode == Mode::Direct)
     }
 
     /// Commits.
     pub(super) async fn done(mut self) -> Result<(), Fault> {
         if self.in_transaction {
+            sent();
             self.conn.execute("COMMIT").await?;
         }
         self.ended = true;
@@ -94,6 +110,7 @@ impl Session {
     /// Rolls back a transaction whose connection is sound.
     pub(super) async fn undo(mut self) -> Result<(), Fault> {
         if self.in_transaction {
+            sent();
             self.conn.execute("ROLLBACK").await?;
         }
         self.ended = true;

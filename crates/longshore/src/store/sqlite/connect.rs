@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
@@ -11,9 +12,12 @@ use sqlx::{Sqlite, SqlitePool, Transaction};
 use super::checkpoint::Checkpoints;
 use super::error::{failed, is_busy, is_read_only};
 use super::{SqliteStore, host, mount};
-use crate::store::{Durability, Result, StoreError, StoreOptions, WakeHub};
+use crate::store::{Durability, PoolUse, Result, StoreError, StoreOptions, Traffic, WakeHub};
 
 const OPENING: &str = "open the database";
+
+/// Transactions and reads that this process has begun, in any store.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 impl SqliteStore {
     /// Opens `sqlite:PATH`, creating the file if there is none and it may, or `sqlite::memory:`, which is one
@@ -105,6 +109,7 @@ impl SqliteStore {
 
     /// Somebody is about to write.
     pub(super) fn will_write(&self) {
+        BEGUN.fetch_add(1, Ordering::Relaxed);
         if let Some(checkpoints) = &self.checkpoints {
             checkpoints.wrote();
         }
@@ -125,8 +130,22 @@ impl SqliteStore {
         }
     }
 
+    pub(super) fn seen_traffic(&self) -> Traffic {
+        let of = |name, pool: &Pool| PoolUse {
+            name,
+            open: pool.size(),
+            idle: u32::try_from(pool.num_idle()).unwrap_or(u32::MAX),
+            most: pool.options().get_max_connections(),
+        };
+        // In memory they are one.
+        let readers = self.file.as_ref().map(|_| of("readers", &self.readers));
+        let pools = std::iter::once(of("writer", &self.writer)).chain(readers).collect();
+        Traffic { pools, round_trips: BEGUN.load(Ordering::Relaxed) }
+    }
+
     /// A connection to read with.
     pub(super) async fn read(&self, doing: &'static str) -> Result<PoolConnection<Sqlite>> {
+        BEGUN.fetch_add(1, Ordering::Relaxed);
         self.readers.acquire().await.map_err(failed(doing))
     }
 }

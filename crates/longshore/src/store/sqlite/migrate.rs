@@ -7,7 +7,7 @@ use super::error::failed;
 use crate::store::migration::{Migration, pending};
 use crate::store::{Result, StoreError};
 
-pub(crate) const KNOWN: [Migration; 8] = [
+pub(crate) const KNOWN: [Migration; 9] = [
     Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") },
     Migration { version: 2, name: "unique", sql: include_str!("migrations/0002_unique.sql") },
     Migration { version: 3, name: "retention", sql: include_str!("migrations/0003_retention.sql") },
@@ -16,6 +16,11 @@ pub(crate) const KNOWN: [Migration; 8] = [
     Migration { version: 6, name: "versions", sql: include_str!("migrations/0006_versions.sql") },
     Migration { version: 7, name: "said", sql: include_str!("migrations/0007_said.sql") },
     Migration { version: 8, name: "access", sql: include_str!("migrations/0008_access.sql") },
+    Migration {
+        version: 9,
+        name: "queue_stats",
+        sql: include_str!("migrations/0009_queue_stats.sql"),
+    },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS longshore_migration (

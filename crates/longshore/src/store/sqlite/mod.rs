@@ -21,6 +21,7 @@ mod migrate;
 mod mount;
 mod node;
 mod prune;
+mod queues;
 mod read;
 mod relaxed;
 mod retention;
@@ -199,6 +200,14 @@ impl Store for SqliteStore {
         Ok(())
     }
 
+    async fn count_queues(&self, lead: Lead) -> Result<()> {
+        self.count_all(lead).await
+    }
+
+    async fn queue_counts(&self) -> Result<Vec<QueueCount>> {
+        self.all_counts().await
+    }
+
     async fn retention(&self) -> Result<Vec<RetentionRule>> {
         self.all_rules().await
     }
@@ -257,6 +266,10 @@ impl Store for SqliteStore {
 
     fn side_file_bytes(&self) -> Option<u64> {
         self.side_bytes()
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.seen_traffic()
     }
 
     fn wakes(&self) -> &WakeHub {

@@ -40,6 +40,7 @@ steps! {
     NODE = "node.sql";
     PROBE = "probe.sql";
     PRUNE = "prune.sql";
+    QUEUE_COUNTS = "queue_counts.sql";
     RELEASE = "release.sql";
     RESCUE = "rescue.sql";
     RETENTION = "retention.sql";

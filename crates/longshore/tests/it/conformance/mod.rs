@@ -11,6 +11,7 @@ pub mod finish;
 pub mod hostile;
 pub mod leader;
 pub mod list;
+pub mod queues;
 pub mod rescue;
 pub mod retention;
 pub mod said;
@@ -165,6 +166,15 @@ macro_rules! conformance {
                 a_sweep_finds_running_jobs_without_a_node,
                 a_recall_after_the_rescue_keeps_no_lost_node,
                 concurrent_candidates_make_one_leader,
+            ];
+            queues: [
+                only_what_is_due_and_waits_is_counted,
+                the_oldest_of_all_priorities_is_told_and_grows_older,
+                a_count_of_a_queue_stops_and_says_so,
+                a_queue_that_is_gone_is_forgotten,
+                a_count_that_nobody_renews_is_not_told_for_ever,
+                a_count_under_an_old_term_is_refused,
+                odd_names_of_queues_are_counted_byte_by_byte,
             ];
             retention: [
                 without_rules_ended_jobs_stay_a_week_and_dead_ones_for_ever,

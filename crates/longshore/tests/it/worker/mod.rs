@@ -14,6 +14,7 @@ pub mod files;
 pub mod hints;
 pub mod hooks;
 pub mod lease;
+pub mod metrics;
 pub mod outcomes;
 #[cfg(target_os = "linux")]
 pub mod processes;
@@ -277,6 +278,11 @@ macro_rules! every_worker_case {
             dead: [
                 all_that_match_run_again_or_go,
                 all_that_match_are_cancelled,
+            ];
+            metrics: [
+                every_end_of_a_run_is_counted_by_kind_queue_and_outcome,
+                the_leader_tells_everybody_how_deep_the_queues_are,
+                only_what_is_new_counts_as_enqueued,
             ];
             hooks: [
                 hooks_are_told_how_runs_start_and_end,

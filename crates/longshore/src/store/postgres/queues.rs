@@ -1,0 +1,77 @@
+//! How deep the queues are: the leader counts, everybody reads.
+
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+use crate::store::{COUNTED_WITHIN, Lead, MAX_DEPTH, MAX_QUEUES, QueueCount, Result, StoreError};
+use crate::time::Timestamp;
+
+use super::PostgresStore;
+use super::error::{Fault, Tries};
+use super::session::{Session, within};
+
+const COUNT: &str = include_str!("queue_count.sql");
+const COUNTS: &str = include_str!("queue_counts.sql");
+
+impl PostgresStore {
+    pub(super) async fn count_all(&self, lead: Lead) -> Result<()> {
+        let mut tries = Tries::repeatable("count the queues");
+        loop {
+            match within(self.patience(), self.try_count(lead)).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => return Err(StoreError::NotLeader),
+                Err(fault) => tries.after(self, fault).await?,
+            }
+        }
+    }
+
+    async fn try_count(&self, lead: Lead) -> Result<bool, Fault> {
+        let mut session = Session::single(&self.pools.chores, self.mode).await?;
+        let row = session
+            .query(COUNT)
+            .bind(lead.node.0)
+            .bind(lead.term)
+            .bind(i64::from(MAX_DEPTH))
+            .bind(i64::from(MAX_QUEUES))
+            .bind(self.clock.fixed())
+            .fetch_one(session.conn())
+            .await?;
+        session.done().await?;
+        Ok(row.try_get(0)?)
+    }
+
+    pub(super) async fn all_counts(&self) -> Result<Vec<QueueCount>> {
+        let mut tries = Tries::repeatable("read how deep the queues are");
+        loop {
+            match within(self.patience(), self.try_counts()).await {
+                Ok(counts) => return Ok(counts),
+                Err(fault) => tries.after(self, fault).await?,
+            }
+        }
+    }
+
+    async fn try_counts(&self) -> Result<Vec<QueueCount>, Fault> {
+        let mut session = Session::single(&self.pools.general, self.mode).await?;
+        let rows = session
+            .query(COUNTS)
+            .bind(i64::from(MAX_QUEUES))
+            .bind(COUNTED_WITHIN.as_secs_f64())
+            .bind(self.clock.fixed())
+            .fetch_all(session.conn())
+            .await?;
+        session.done().await?;
+        let count = |row: &PgRow| {
+            let now: Timestamp = row.try_get("now")?;
+            let depth: i64 = row.try_get("depth")?;
+            let oldest_at: Option<Timestamp> = row.try_get("oldest_at")?;
+            Ok(QueueCount {
+                queue: row.try_get("queue")?,
+                depth: u32::try_from(depth).unwrap_or(MAX_DEPTH),
+                capped: row.try_get("capped")?,
+                oldest_for: oldest_at.map(|at| now.since(at)).unwrap_or_default(),
+                counted_for: now.since(row.try_get("counted_at")?),
+            })
+        };
+        rows.iter().map(count).collect()
+    }
+}
