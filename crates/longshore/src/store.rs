@@ -29,7 +29,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::access::{NewToken, SecretHash, TokenId, TokenRow};
+use crate::access::{
+    NewSession, NewToken, NewUser, PasswordHash, SecretHash, SessionId, SessionRow, TokenId,
+    TokenRow, UserChange, UserRow,
+};
 use crate::audit::{Entry, EntryEnd, EntryId, NewEntry};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
@@ -261,6 +264,43 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
 
     /// Revokes a token; whether there is one with this id. One that is revoked stays as it is.
     async fn revoke_token(&self, id: TokenId) -> Result<bool>;
+
+    /// Keeps a user; not if the name is taken or there are [`crate::access::MAX_USERS`] others. A repeat
+    /// changes nothing.
+    async fn add_user(&self, user: &NewUser) -> Result<bool>;
+
+    /// The users by name; at most [`crate::access::MAX_USERS`].
+    async fn users(&self) -> Result<Vec<UserRow>>;
+
+    /// The user of this name, in lower case, and the password's hash.
+    async fn user(&self, name: &str) -> Result<Option<(UserRow, PasswordHash)>>;
+
+    /// Changes a user and ends all sessions of it, also one that is made at this moment; whether there is one
+    /// of this name.
+    async fn change_user(&self, name: &str, change: &UserChange) -> Result<bool>;
+
+    /// Removes a user with all sessions of it; whether there was one of this name.
+    async fn remove_user(&self, name: &str) -> Result<bool>;
+
+    /// Signs a user in; answers when the session ends at the latest. Not if the user is gone or kept out, or
+    /// has another password by now. What has ended of the user goes. A repeat changes nothing.
+    async fn add_session(
+        &self,
+        session: &NewSession,
+        hash: SecretHash,
+    ) -> Result<Option<Timestamp>>;
+
+    /// The session whose secret has this hash, live or not.
+    async fn session(&self, hash: SecretHash) -> Result<Option<SessionRow>>;
+
+    /// Sessions, newest first; at most 1,000.
+    async fn sessions(&self) -> Result<Vec<SessionRow>>;
+
+    /// Notes that a session is used now, unless that was noted within the last minute.
+    async fn touch_session(&self, id: SessionId) -> Result<()>;
+
+    /// Ends a session; whether there was one with this id.
+    async fn end_session(&self, id: SessionId) -> Result<bool>;
 
     /// Writes that a change is about to be made. A repeat changes nothing.
     async fn begin_entry(&self, entry: &NewEntry) -> Result<()>;

@@ -6,7 +6,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::Faults;
-use crate::access::{NewToken, SecretHash, TokenId, TokenRow};
+use crate::access::{
+    NewSession, NewToken, NewUser, PasswordHash, SecretHash, SessionId, SessionRow, TokenId,
+    TokenRow, UserChange, UserRow,
+};
 use crate::audit::{Entry, EntryEnd, EntryId, NewEntry};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
@@ -87,6 +90,16 @@ hand_on! {
         token(hash: SecretHash) -> Option<TokenRow>;
         touch_token(id: TokenId) -> ();
         revoke_token(id: TokenId) -> bool;
+        add_user(user: &NewUser) -> bool;
+        users() -> Vec<UserRow>;
+        user(name: &str) -> Option<(UserRow, PasswordHash)>;
+        change_user(name: &str, change: &UserChange) -> bool;
+        remove_user(name: &str) -> bool;
+        add_session(session: &NewSession, hash: SecretHash) -> Option<Timestamp>;
+        session(hash: SecretHash) -> Option<SessionRow>;
+        sessions() -> Vec<SessionRow>;
+        touch_session(id: SessionId) -> ();
+        end_session(id: SessionId) -> bool;
         end_entry(id: EntryId, end: &EntryEnd) -> ();
         entries(before: Option<EntryId>, most: u32) -> Vec<Entry>;
         prune_entries(lead: Lead, keep: Duration) -> bool;

@@ -85,7 +85,7 @@ fn an_empty_database_says_what_to_do() {
 #[test]
 fn a_migration_behind_a_long_reader_holds_up_nobody() {
     run(Flavour::Postgres, |t: Harness| async move {
-        first_schema(&t).await;
+        schema_of(&t, 1).await;
         let insert = |count: u32| {
             format!(
                 "insert into longshore.job (id, kind, queue, priority, run_at, created_at, max_attempts, payload)
@@ -121,21 +121,42 @@ fn a_migration_behind_a_long_reader_holds_up_nobody() {
     });
 }
 
-/// Drops all, and makes what the first release made.
-#[cfg(feature = "postgres")]
-async fn first_schema(t: &Harness) {
-    let begin = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/postgres/migrate_begin.sql");
-    let begin = std::fs::read_to_string(begin).expect("how a schema begins");
+/// Drops all, and makes what there was at this version.
+async fn schema_of(t: &Harness, version: u32) {
+    if t.is_sqlite() {
+        drop_all_of_sqlite(t).await;
+    } else {
+        let begin = "src/store/postgres/migrate_begin.sql";
+        let begin = Path::new(env!("CARGO_MANIFEST_DIR")).join(begin);
+        t.execute("drop schema longshore cascade".into()).await;
+        t.execute(std::fs::read_to_string(begin).expect("how a schema begins")).await;
+    }
     let steps = longshore::store::migrations(&t.database.url()).expect("the steps");
-    let first = &steps[0];
-    t.execute("drop schema longshore cascade".into()).await;
-    t.execute(begin).await;
-    t.execute(first.sql.to_owned()).await;
-    let (name, checksum) = (first.name, first.checksum());
-    t.execute(format!(
-        "insert into longshore.migration (version, name, checksum) values (1, '{name}', '{checksum}')"
-    ))
-    .await;
+    let table = t.table("migration");
+    for step in steps.iter().filter(|step| step.version <= version) {
+        t.execute(step.sql.to_owned()).await;
+        let (version, name, checksum) = (step.version, step.name, step.checksum());
+        t.execute(format!(
+            "INSERT INTO {table} (version, name, checksum{}) VALUES ({version}, '{name}', '{checksum}'{})",
+            if t.is_sqlite() { ", applied_at" } else { "" },
+            if t.is_sqlite() { ", 0" } else { "" },
+        ))
+        .await;
+    }
+}
+
+/// All but the empty list of what was done.
+async fn drop_all_of_sqlite(t: &Harness) {
+    use sqlx::{AssertSqlSafe, Row};
+    let mut conn = t.sqlite_conn().await;
+    let named = "SELECT type, name FROM sqlite_schema
+                 WHERE type IN ('table', 'view') AND name LIKE 'longshore%' AND name != 'longshore_migration'";
+    let rows = sqlx::query(named).fetch_all(&mut conn).await.expect("what there is");
+    for row in rows {
+        let (kind, name) = (row.get::<String, _>(0), row.get::<String, _>(1));
+        t.execute(format!("DROP {kind} {name}")).await;
+    }
+    t.execute("DELETE FROM longshore_migration".into()).await;
 }
 
 #[cfg(feature = "postgres")]
@@ -148,7 +169,7 @@ pub const FLAVOURS: [Flavour; 1] = [Flavour::Sqlite];
 #[test]
 fn a_day_that_is_taken_out_gets_new_columns_too() {
     run(Flavour::Postgres, |t: Harness| async move {
-        first_schema(&t).await;
+        schema_of(&t, 1).await;
         let day = "to_char(now() at time zone 'UTC', 'YYYYMMDD')";
         t.execute(format!(
             "do $$ begin
@@ -175,9 +196,7 @@ fn what_runs_say_has_a_place_after_the_upgrade() {
     use longshore::store::{LogQuery, Said};
     for flavour in FLAVOURS {
         run(flavour, |t: Harness| async move {
-            t.execute(format!("DROP TABLE {}", t.table("log"))).await;
-            t.execute(format!("DROP TABLE {}", t.table("progress"))).await;
-            t.execute(format!("DELETE FROM {} WHERE version >= 7", t.table("migration"))).await;
+            schema_of(&t, 6).await;
             assert_eq!(t.store.schema_version().await.expect("a version"), 6);
             t.enqueue_all(&jobs(2)).await;
             let ended = t.claim_one().await;

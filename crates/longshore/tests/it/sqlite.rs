@@ -102,8 +102,10 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
             "read",
             "retention",
             "say",
+            "session",
             "token",
             "unique",
+            "user",
         ]
         .map(|name| source(&format!("{name}.rs")))
         .concat();
@@ -128,8 +130,10 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
             "retention",
             "retry",
             "say",
+            "session",
             "token",
             "unique",
+            "user",
         ] {
             let (file, konst) = (format!("{file}.sql"), file.to_uppercase());
             for (name, sql) in steps(&file) {

@@ -25,6 +25,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "queue_stats",
         sql: include_str!("migrations/0009_queue_stats.sql"),
     },
+    Migration { version: 10, name: "users", sql: include_str!("migrations/0010_users.sql") },
 ];
 
 const LOCK: &str = include_str!("migrate_lock.sql");

@@ -28,7 +28,9 @@ mod retention;
 mod rows;
 mod say;
 mod sql;
+mod session;
 mod token;
+mod user;
 mod tx;
 mod unique;
 mod wake;
@@ -242,6 +244,50 @@ impl Store for SqliteStore {
 
     async fn revoke_token(&self, id: TokenId) -> Result<bool> {
         self.end_token(id).await
+    }
+
+    async fn add_user(&self, user: &NewUser) -> Result<bool> {
+        self.keep_user(user).await
+    }
+
+    async fn users(&self) -> Result<Vec<UserRow>> {
+        self.all_users().await
+    }
+
+    async fn user(&self, name: &str) -> Result<Option<(UserRow, PasswordHash)>> {
+        self.find_user(name).await
+    }
+
+    async fn change_user(&self, name: &str, change: &UserChange) -> Result<bool> {
+        self.edit_user(name, change).await
+    }
+
+    async fn remove_user(&self, name: &str) -> Result<bool> {
+        self.drop_user(name).await
+    }
+
+    async fn add_session(
+        &self,
+        session: &NewSession,
+        hash: SecretHash,
+    ) -> Result<Option<Timestamp>> {
+        self.open_session(session, hash).await
+    }
+
+    async fn session(&self, hash: SecretHash) -> Result<Option<SessionRow>> {
+        self.find_session(hash).await
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionRow>> {
+        self.all_sessions().await
+    }
+
+    async fn touch_session(&self, id: SessionId) -> Result<()> {
+        self.see_session(id).await
+    }
+
+    async fn end_session(&self, id: SessionId) -> Result<bool> {
+        self.close_session(id).await
     }
 
     async fn begin_entry(&self, entry: &NewEntry) -> Result<()> {

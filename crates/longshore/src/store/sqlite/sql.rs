@@ -46,8 +46,10 @@ steps! {
     RETENTION = "retention.sql";
     RETRY = "retry.sql";
     SAY = "say.sql";
+    SESSION = "session.sql";
     TOKEN = "token.sql";
     UNIQUE = "unique.sql";
+    USER = "user.sql";
 }
 
 pub(super) const GET: &str = include_str!("get.sql");

@@ -18,6 +18,7 @@ pub mod said;
 pub mod states;
 pub mod stress;
 pub mod token;
+pub mod user;
 pub mod unique;
 pub mod unique_races;
 pub mod versions;
@@ -313,6 +314,15 @@ macro_rules! conformance {
                 live_tokens_come_first,
                 there_are_only_so_many_live_tokens,
                 a_token_without_a_good_name_is_refused,
+            ];
+            user: [
+                a_name_has_one_user_whatever_its_case,
+                a_user_is_added_once_though_the_reply_was_lost,
+                a_session_says_who_and_lives_until_it_idles_or_expires,
+                each_change_of_a_user_ends_its_sessions,
+                a_session_of_the_user_as_it_was_gives_nothing,
+                a_removed_user_leaves_no_session,
+                a_session_ends_alone_and_old_ones_make_room,
             ];
             audit: [
                 an_entry_is_read_back_as_it_was_written,

@@ -1,0 +1,8 @@
+-- Only here: a step of session.sql on SQLite.
+-- $1 hash · $2 now, of a test's clock · $3 how long a session may lie idle, in µs
+select s.id, s.user_name, u.role, u.rights, s.created_at, s.seen_at, s.expires_at, s.address,
+    s.expires_at > c.now and s.seen_at > c.now - $3::bigint * interval '1 microsecond'
+        and u.disabled_at is null and s.user_version = u.version as live
+from (select coalesce($2::timestamptz, now()) as now) c
+    cross join longshore.session s join longshore.user u on u.name = s.user_name
+where s.hash = $1::bytea

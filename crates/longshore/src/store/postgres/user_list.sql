@@ -1,0 +1,6 @@
+-- Only here: a step of user.sql on SQLite.
+-- $1 most
+select name, role, rights, created_at, created_by, changed_at, disabled_at, signed_in_at, password
+from longshore.user
+order by name collate "C"
+limit $1::bigint
