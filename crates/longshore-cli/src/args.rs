@@ -6,6 +6,7 @@ mod edit;
 mod enqueue;
 mod lists;
 mod token;
+mod user;
 
 use std::path::PathBuf;
 
@@ -23,6 +24,7 @@ pub(crate) use audit::{AuditCommand, TailArgs};
 pub(crate) use edit::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
 pub(crate) use enqueue::EnqueueArgs;
 pub(crate) use token::{CreateTokenArgs, TokenCommand};
+pub(crate) use user::{ChangeUserArgs, CreateUserArgs, UserCommand};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -95,6 +97,9 @@ pub(crate) enum Command {
     /// Who may use the API: tokens, made, listed and revoked
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Who may sign in: users, added, listed, changed and removed
+    #[command(subcommand)]
+    User(UserCommand),
     /// Who changed what
     #[command(subcommand)]
     Audit(AuditCommand),

@@ -16,6 +16,7 @@ mod retention;
 mod serve;
 mod token;
 mod trace;
+mod user;
 
 use crate::app::App;
 use crate::args::Command;
@@ -63,6 +64,7 @@ async fn carry_out(context: Context, command: Command) -> Result<Exit, Failure> 
         Command::Retention(command) => retention::run(context, command).await,
         Command::Prune(args) => prune::run(context, args).await,
         Command::Token(command) => token::run(context, command).await,
+        Command::User(command) => user::run(context, command).await,
         Command::Audit(command) => audit::run(context, command).await,
         Command::Doctor(args) => doctor::run(context, args).await,
         Command::Bench(args) => bench::run(context, args).await,

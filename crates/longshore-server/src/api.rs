@@ -1,5 +1,6 @@
 //! The route table: which right, which handler. Paths and methods stand at the handlers.
 
+mod access;
 mod audit;
 mod jobs;
 mod nodes;
@@ -24,7 +25,15 @@ use crate::server::App;
 pub(crate) const BASE: &str = "/api/v1";
 
 pub(crate) fn router(config: &ServerConfig) -> OpenApiRouter<App> {
+    use access::{me, sessions, tokens, users};
     use jobs::{act, answers, batch, change, create, export, list, logs, show};
+    // Whoever signs in has no right yet; about oneself everybody may ask.
+    let open = [
+        routes!(sessions::create),
+        routes!(sessions::end),
+        routes!(me::show),
+        routes!(me::password),
+    ];
     let table = [
         (Right::JobsEnqueue, routes!(create::enqueue)),
         (Right::JobsEnqueue, sized(config.batch_bytes, routes!(batch::enqueue))),
@@ -46,10 +55,22 @@ pub(crate) fn router(config: &ServerConfig) -> OpenApiRouter<App> {
         (Right::JobsDelete, routes!(change::delete)),
         (Right::NodesRead, routes!(nodes::list)),
         (Right::AuditRead, routes!(audit::list)),
+        (Right::UsersManage, routes!(sessions::list)),
+        (Right::UsersManage, routes!(sessions::revoke)),
+        (Right::UsersManage, routes!(users::list)),
+        (Right::UsersManage, routes!(users::create)),
+        (Right::UsersManage, routes!(users::change)),
+        (Right::UsersManage, routes!(users::remove)),
+        (Right::TokensManage, routes!(tokens::list)),
+        (Right::TokensManage, routes!(tokens::create)),
+        (Right::TokensManage, routes!(tokens::revoke)),
     ];
+    let routes = open
+        .into_iter()
+        .fold(OpenApiRouter::new(), |router, route| router.routes(traced(None, route)));
     let routes = table
         .into_iter()
-        .fold(OpenApiRouter::new(), |router, (right, route)| router.routes(guarded(right, route)));
+        .fold(routes, |router, (right, route)| router.routes(guarded(right, route)));
     OpenApiRouter::new().nest(BASE, routes.fallback(crate::server::nothing))
 }
 
@@ -59,8 +80,18 @@ fn sized(bytes: usize, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App
     (schemas, paths, router.layer(DefaultBodyLimit::max(bytes)))
 }
 
-/// The route behind its right, and in the document the right and whether it leaves a trace.
+/// The route behind its right.
 fn guarded(right: Right, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App> {
+    let (schemas, paths, router) = traced(Some(right), route);
+    (
+        schemas,
+        paths,
+        router.route_layer(from_fn(move |request, next| require(right, request, next))),
+    )
+}
+
+/// The route with its trace, and in the document the right and whether it leaves one.
+fn traced(right: Option<Right>, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App> {
     let (schemas, mut paths, mut router) = route;
     let changes = paths.paths.values().any(|item| item.get.is_none());
     for operation in operations(&mut paths) {
@@ -72,17 +103,14 @@ fn guarded(right: Right, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<A
                 .route_layer(from_fn(move |request, next| audited(id.clone(), request, next)));
         }
     }
-    (
-        schemas,
-        paths,
-        router.route_layer(from_fn(move |request, next| require(right, request, next))),
-    )
+    (schemas, paths, router)
 }
 
 /// One extension for both: several of them stand in no order that lasts.
-fn say(operation: &mut Operation, right: Right, audited: bool) {
-    operation.security = Some(vec![SecurityRequirement::new("token", [right.as_str()])]);
-    let what = json!({ "right": right.as_str(), "audited": audited });
+fn say(operation: &mut Operation, right: Option<Right>, audited: bool) {
+    let right = right.map(Right::as_str);
+    operation.security = right.map(|right| vec![SecurityRequirement::new("token", [right])]);
+    let what = json!({ "right": right, "audited": audited });
     let extension = ExtensionsBuilder::new().add("x-longshore", what).build();
     operation.extensions.get_or_insert_default().merge(extension);
 }

@@ -1,10 +1,11 @@
 //! Changes leave a trace: an entry of the audit log is begun before each, and ended after it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use axum::RequestExt;
 use axum::extract::{ConnectInfo, FromRequestParts, RawPathParams, Request};
+use axum::http::Extensions;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::Response;
@@ -19,13 +20,23 @@ use crate::problem::{Code, Problem, Result};
 use crate::server::App;
 
 /// Changes that leave none: there may be thousands of them a second, and each job says itself what it is.
-const PLAIN: [&str; 1] = ["jobs.enqueue"];
+/// Whoever signs in is not known before; the handler writes the entry itself.
+const PLAIN: [&str; 2] = ["jobs.enqueue", "sessions.create"];
 /// Looks that do: they show what is hidden from others.
 const LOOKS: [&str; 1] = ["jobs.reveal"];
 
 /// Whether this operation leaves a trace. `changes`: its method is none that only reads.
 pub(crate) fn leaves_a_trace(operation: &str, changes: bool) -> bool {
     (changes && !PLAIN.contains(&operation)) || LOOKS.contains(&operation)
+}
+
+/// The address that a request came from: the proxy's, if there is one.
+#[derive(Clone, Copy)]
+pub(crate) struct Peer(pub IpAddr);
+
+pub(crate) fn peer(extensions: &Extensions) -> Option<Peer> {
+    let ConnectInfo(peer) = extensions.get::<ConnectInfo<SocketAddr>>()?;
+    Some(Peer(peer.ip().to_canonical()))
 }
 
 /// What a handler tells about a change beside what can be seen from outside.
@@ -36,11 +47,17 @@ pub(crate) struct Note(Arc<Mutex<Said>>);
 struct Said {
     why: Option<String>,
     count: Option<u64>,
+    detail: Option<Value>,
 }
 
 impl Note {
     pub fn why(&self, why: Option<&str>) {
         self.0.lock().expect("nothing here panics").why = why.map(str::to_owned);
+    }
+
+    /// What was made or changed, where the address does not say it. No secrets.
+    pub fn detail(&self, detail: Value) {
+        self.0.lock().expect("nothing here panics").detail = Some(detail);
     }
 
     pub fn count(&self, count: usize) {
@@ -77,8 +94,10 @@ pub(crate) async fn audited(action: String, mut request: Request, next: Next) ->
         let response = next.run(request).await;
         let after = seen(&app, job).await;
         let status = response.status().as_u16();
-        let detail = if response.status().is_success() { differs(before, after) } else { None };
-        let Said { why, count } = std::mem::take(&mut *note.0.lock().expect("nothing here panics"));
+        let differs = if response.status().is_success() { differs(before, after) } else { None };
+        let Said { why, count, detail } =
+            std::mem::take(&mut *note.0.lock().expect("nothing here panics"));
+        let detail = detail.map(|detail| detail.to_string()).or(differs);
         end(&app, id, EntryEnd { status, count, why, detail }).await;
         response
     };
@@ -101,15 +120,17 @@ fn entry(action: &str, target: Option<&str>, request: &Request) -> NewEntry {
     let who = request.extensions().get::<Identity>();
     let (name, kind) = who.map_or(("nobody", "nobody"), |who| (&*who.name, who.kind.word()));
     let mut entry = NewEntry::new(action, name, kind);
-    if let Some(Kind::Token(id)) = who.map(|who| who.kind) {
-        // Names need not differ.
-        entry = entry.actor_id(&id.to_string());
+    // Names need not differ.
+    match who.map(|who| who.kind) {
+        Some(Kind::Token(id)) => entry = entry.actor_id(&id.to_string()),
+        Some(Kind::Session(id)) => entry = entry.actor_id(&id.to_string()),
+        _ => {}
     }
     if let Some(target) = target {
         entry = entry.target(target);
     }
-    if let Some(ConnectInfo(peer)) = request.extensions().get::<ConnectInfo<SocketAddr>>() {
-        entry = entry.address(&peer.ip().to_canonical().to_string());
+    if let Some(Peer(address)) = peer(request.extensions()) {
+        entry = entry.address(&address.to_string());
     }
     match request.extensions().get::<RequestId>() {
         Some(RequestId(id)) => entry.request_id(id),

@@ -13,6 +13,9 @@ pub struct ServerConfig {
     pub access: Access,
     /// A token of this process's own, which gives everything and is kept nowhere. Default none.
     pub process_token: Option<Secret>,
+    /// Signs in whoever shows it first, within 10 minutes, as this process: `/sign-in?code=…`. Needs
+    /// `process_token`. Default none.
+    pub sign_in_code: Option<Secret>,
     /// How many requests one token may make. Default 100 a second, 200 at once.
     pub rate: Rate,
     /// Bytes of one body. Default 2 MiB, so that a payload somewhat above its own limit is told that limit.
@@ -36,6 +39,7 @@ impl Default for ServerConfig {
         ServerConfig {
             access: Access::Closed,
             process_token: None,
+            sign_in_code: None,
             rate: Rate::default(),
             body_bytes: 2 << 20,
             batch_bytes: 16 << 20,

@@ -2,17 +2,18 @@
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::WWW_AUTHENTICATE;
-use axum::http::{HeaderValue, request::Parts};
+use axum::http::{HeaderMap, HeaderValue, Uri, request::Parts};
 use axum::middleware::Next;
 use axum::response::Response;
-use longshore::access::{Secret, TokenId};
+use longshore::access::{Secret, SessionId, TokenId};
 
 use crate::config::Access;
-use crate::layers::is_health;
+use crate::cookie::Cookie;
+use crate::layers::{host, is_health, without_port};
 use crate::problem::{Code, Problem, Result};
 use crate::rights::{Grant, Right, Role};
+use crate::secrets::{Of, Shown, refused};
 use crate::server::App;
-use crate::tokens::{Shown, refused};
 
 /// Who asks. In every request's extensions behind the router's own layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub enum Kind {
     Process,
     /// With this token.
     Token(TokenId),
+    /// As a user who has signed in: this session.
+    Session(SessionId),
 }
 
 impl Kind {
@@ -42,11 +45,34 @@ impl Kind {
             Kind::Anybody => "anybody",
             Kind::Process => "process",
             Kind::Token(_) => "token",
+            Kind::Session(_) => "user",
         }
     }
 }
 
 impl Identity {
+    fn anybody(role: Role) -> Identity {
+        Identity { name: "anybody".to_owned(), kind: Kind::Anybody, grant: Grant::of(role) }
+    }
+
+    fn process() -> Identity {
+        let grant = Grant::of(Role::Admin);
+        Identity { name: "this process".to_owned(), kind: Kind::Process, grant }
+    }
+
+    /// Tells callers apart whose keys may be the same: a user has one name, tokens may share theirs.
+    pub(crate) fn caller(&self) -> String {
+        match self.kind {
+            Kind::Token(id) => format!("token:{id}"),
+            kind => format!("{}:{}", kind.word(), self.name),
+        }
+    }
+
+    /// What they may do.
+    pub fn grant(&self) -> &Grant {
+        &self.grant
+    }
+
     /// Whether they have this right; a problem that says so if not.
     pub fn check(&self, right: Right) -> Result<()> {
         if self.grant.has(right) {
@@ -66,7 +92,8 @@ pub(crate) async fn identify(State(app): State<App>, mut request: Request, next:
     request.extensions_mut().insert(app.clone());
     // Health must be told while the database is away, and needs nobody.
     if !is_health(request.uri().path()) {
-        match who(&app, Shown::of(request.headers())).await {
+        let shown = Shown::of(request.headers(), cookie(request.headers(), request.uri()));
+        match who(&app, shown).await {
             Ok(Some(identity)) => drop(request.extensions_mut().insert(identity)),
             Ok(None) => {}
             Err(problem) => drop(request.extensions_mut().insert(Refused(problem))),
@@ -75,22 +102,34 @@ pub(crate) async fn identify(State(app): State<App>, mut request: Request, next:
     next.run(request).await
 }
 
+/// The cookie of the name by which we are called.
+pub(crate) fn cookie(headers: &HeaderMap, uri: &Uri) -> Cookie {
+    Cookie::of(host(headers, uri).as_deref().map(without_port))
+}
+
 async fn who(app: &App, shown: Shown) -> Result<Option<Identity>> {
-    match (shown, &app.config.access) {
-        (Shown::Token(secret), _) if is_ours(app, &secret) => Ok(Some(Identity {
-            name: "this process".to_owned(),
-            kind: Kind::Process,
-            grant: Grant::of(Role::Admin),
-        })),
-        (Shown::Token(secret), _) => app.tokens.identify(&app.client, &secret).await.map(Some),
-        (Shown::Broken, _) | (Shown::Foreign, Access::Closed) => Err(refused()),
-        (Shown::Nothing, Access::Closed) => Ok(None),
+    let open = match app.config.access {
+        Access::Open(role) => Some(Identity::anybody(role)),
+        Access::Closed => None,
+    };
+    match shown {
+        Shown::Token(secret) | Shown::Session(secret) if is_ours(app, &secret) => {
+            Ok(Some(Identity::process()))
+        }
+        Shown::Token(secret) => {
+            app.secrets.identify(&app.client, Of::Token, &secret).await.map(Some)
+        }
+        Shown::Session(secret) => {
+            match app.secrets.identify(&app.client, Of::Session, &secret).await {
+                // Where nobody has to sign in, a session that has ended is no worse than none.
+                Err(problem) if problem.code() == Code::Unauthorized && open.is_some() => Ok(open),
+                identity => identity.map(Some),
+            }
+        }
+        Shown::Broken => Err(refused()),
         // What stands before this router may have credentials of its own.
-        (Shown::Nothing | Shown::Foreign, Access::Open(role)) => Ok(Some(Identity {
-            name: "anybody".to_owned(),
-            kind: Kind::Anybody,
-            grant: Grant::of(*role),
-        })),
+        Shown::Foreign if open.is_none() => Err(refused()),
+        Shown::Foreign | Shown::Nothing => Ok(open),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -137,7 +137,7 @@ async fn in_time(State(app): State<App>, request: Request, next: Next) -> Result
 /// with whatever it knows of us.
 async fn known_origin(State(app): State<App>, request: Request, next: Next) -> Result<Response> {
     let headers = request.headers();
-    let host = host(&request);
+    let host = host(headers, request.uri());
     if let Some(known) = app.config.hosts.as_ref().filter(|_| !is_health(request.uri().path())) {
         let name = host.as_deref().map(without_port).unwrap_or_default();
         if !known.iter().any(|one| one == name) {
@@ -158,13 +158,13 @@ async fn known_origin(State(app): State<App>, request: Request, next: Next) -> R
 }
 
 /// In HTTP/2 it is part of the address.
-fn host(request: &Request) -> Option<String> {
-    let header = request.headers().get(header::HOST).and_then(|value| value.to_str().ok());
-    let host = header.or_else(|| request.uri().authority().map(|authority| authority.as_str()))?;
+pub(crate) fn host(headers: &HeaderMap, uri: &Uri) -> Option<String> {
+    let header = headers.get(header::HOST).and_then(|value| value.to_str().ok());
+    let host = header.or_else(|| uri.authority().map(|authority| authority.as_str()))?;
     Some(host.to_ascii_lowercase())
 }
 
-fn without_port(host: &str) -> &str {
+pub(crate) fn without_port(host: &str) -> &str {
     match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, _)) => address,
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),

@@ -31,6 +31,10 @@ pub(crate) fn finished(mut document: OpenApi) -> OpenApi {
     document.tags = Some(vec![
         TagBuilder::new().name("jobs").description(Some("Jobs, one at a time and many.")).build(),
         TagBuilder::new().name("nodes").description(Some("The processes that run jobs.")).build(),
+        TagBuilder::new()
+            .name("access")
+            .description(Some("Who comes in, and with which rights."))
+            .build(),
         TagBuilder::new().name("audit").description(Some("Who changed what.")).build(),
     ]);
     let components = document.components.get_or_insert_default();

@@ -23,6 +23,11 @@ impl Body {
         read(self.text()?)
     }
 
+    /// As it came.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     fn text(&self) -> Result<&str> {
         std::str::from_utf8(&self.0).map_err(|error| {
             let byte = error.valid_up_to();

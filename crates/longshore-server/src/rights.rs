@@ -45,6 +45,8 @@ rights! {
     NodesRead      "nodes:read"      Viewer   "Look at the processes that run jobs."
     AuditRead      "audit:read"      Admin    "See who changed what."
     MetricsRead    "metrics:read"    Viewer   "Read what the process counts, at /metrics."
+    UsersManage    "users:manage"    Admin    "Add, change and remove users, and end their sessions."
+    TokensManage   "tokens:manage"   Admin    "Make, list and revoke API tokens."
     KindsRead      "kinds:read"      Viewer   "Look at the kinds that can be run."
 }
 
@@ -106,6 +108,21 @@ impl Grant {
             role: role.and_then(|word| word.parse().ok()),
             rights: rights.iter().filter_map(|word| word.parse().ok()).collect(),
         }
+    }
+
+    /// Whether it gives all that the other gives: nobody may give away more than they have.
+    pub fn covers(&self, other: &Grant) -> bool {
+        Right::ALL.iter().all(|right| self.has(*right) || !other.has(*right))
+    }
+
+    /// Its role, if it has one.
+    pub fn role(&self) -> Option<Role> {
+        self.role
+    }
+
+    /// Its single rights.
+    pub fn rights(&self) -> &[Right] {
+        &self.rights
     }
 
     /// Whether it gives this right.

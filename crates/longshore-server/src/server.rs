@@ -9,8 +9,9 @@ use longshore::Client;
 use crate::config::ServerConfig;
 use crate::health::Readiness;
 use crate::problem::{Code, Problem};
-use crate::tokens::Tokens;
-use crate::{api, health, layers, metrics, openapi, reference};
+use crate::secrets::Secrets;
+use crate::sign_in::{Attempts, OneTime};
+use crate::{api, health, layers, metrics, openapi, reference, sign_in};
 
 /// Serves one database over HTTP.
 ///
@@ -39,7 +40,9 @@ pub(crate) struct Inner {
     pub client: Client,
     pub config: ServerConfig,
     pub readiness: Readiness,
-    pub tokens: Tokens,
+    pub secrets: Secrets,
+    pub attempts: Attempts,
+    pub code: OneTime,
 }
 
 impl Deref for App {
@@ -75,7 +78,7 @@ impl Server {
         self.readiness.clone()
     }
 
-    /// The routes `/api/…`, `/metrics`, `/livez`, `/readyz` and `/startupz`, for an application that has others.
+    /// The routes `/api/…`, `/sign-in`, `/metrics`, `/livez`, `/readyz` and `/startupz`, for an application that has others.
     pub fn router(self) -> Router {
         self.build(|router| router)
     }
@@ -87,12 +90,23 @@ impl Server {
 
     fn build(self, end: impl FnOnce(Router<App>) -> Router<App>) -> Router {
         let Server { client, config, readiness } = self;
-        let tokens = Tokens::new(config.rate);
-        let app = App(Arc::new(Inner { client, config, readiness, tokens }));
+        let code = OneTime::new(config.sign_in_code.clone());
+        let secrets = Secrets::new(config.rate);
+        let app = App(Arc::new(Inner {
+            client,
+            config,
+            readiness,
+            secrets,
+            attempts: Attempts::default(),
+            code,
+        }));
         let (api, document) = api::router(&app.config).split_for_parts();
         let document = openapi::finished(document);
-        let router =
-            Router::new().merge(api).merge(reference::routes(&document)).merge(health::routes());
+        let router = Router::new()
+            .merge(api)
+            .merge(reference::routes(&document))
+            .merge(health::routes())
+            .merge(sign_in::routes());
         let router = router.merge(metrics::routes(&app.config));
         layers::around(end(router), &app).with_state(app)
     }

@@ -1,6 +1,7 @@
 //! What goes over the wire, in both directions: the same names in the API, in the command line's JSON and in
 //! the lines that it reads.
 
+mod access;
 mod action;
 mod answer;
 mod audit;
@@ -10,6 +11,11 @@ mod job;
 mod new_job;
 mod span;
 
+pub use access::{
+    ChangePasswordBody, ChangeUserBody, MadeTokenView, MeView, NewTokenBody, NewUserBody,
+    PasswordText, SessionView, SessionsView, SignInBody, TokenView, TokensView, UserView,
+    UsersView,
+};
 pub use action::{CancelBody, RerunBody, RescheduleBody, RetryBody};
 pub use answer::{BatchAnswer, BatchResult, CountView, EnqueuedView, NodesView};
 pub use audit::{AuditView, EntryView};

@@ -8,6 +8,7 @@ mod token;
 mod user;
 
 pub use secret::{Secret, SecretHash};
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) use session::MAX_SESSIONS;
 pub use session::{MadeSession, NewSession, SESSION_IDLE, SESSION_LASTS, SessionId, SessionRow};
 pub use token::{InvalidTokenId, MAX_TOKENS, MadeToken, NewToken, TokenId, TokenRow};

@@ -21,7 +21,8 @@ use crate::observe::Metrics;
 use crate::query::Filter;
 use crate::store::{
     self, AskCancel, Check, Count, Depth, Detail, Edit, Effort, Enqueued, ListQuery, LogPage,
-    LogQuery, NodeRow, Page, ProgressRow, Result, Store, StoreError, StoreOptions, Tx,
+    LogQuery, NodeRow, Once, Page, ProgressRow, RequestKey, Result, Store, StoreError,
+    StoreOptions, Tx,
 };
 pub use each::Acted;
 pub use export::Export;
@@ -156,6 +157,25 @@ impl Client {
         let added = self.inner.store.enqueue_in(tx.conn(), &jobs).await?;
         self.tally(&jobs).count(&added);
         Ok(added)
+    }
+
+    /// Adds all of `jobs`, or none, once for this request: a repeat within 24 hours adds nothing and is answered as
+    /// the first was. A job that cannot be enqueued is named by its place ([`StoreError::Invalid`]); what was
+    /// refused is not remembered.
+    pub async fn enqueue_once(&self, request: &RequestKey, jobs: Vec<NewJob>) -> Result<Once> {
+        let jobs: Vec<NewJob> = jobs.into_iter().map(|job| self.prepare(job)).collect();
+        self.check_all(&jobs)?;
+        let tally = self.tally(&jobs);
+        let request = request.clone();
+        let asked =
+            self.call(move |store| async move { store.enqueue_once(&request, &jobs).await });
+        let once = asked.await?;
+        if let Once::Now(added) = &once {
+            tally.count(added);
+            #[cfg(feature = "testing")]
+            self.run_inline(added).await?;
+        }
+        Ok(once)
     }
 
     /// The same client with a hook: each job that is enqueued through it (and through its clones) goes

@@ -11,6 +11,7 @@ mod look;
 mod migration;
 mod node;
 mod query;
+pub(crate) mod once;
 mod retention;
 pub(crate) mod said;
 mod traffic;
@@ -50,6 +51,7 @@ pub use ending::{Ack, DoneInTx, Ending, Held, MAX_THROTTLES, NodeFault};
 pub use error::StoreError;
 pub use migration::Migration;
 pub use node::{Beat, Lead, NewNode, NodeId, NodeRow, Pulse, Rescued, Term};
+pub use once::{Once, REQUESTS_KEPT, RequestKey};
 pub use query::{
     Count, Cursor, Detail, Effort, InvalidCursor, ListQuery, MAX_COUNT, MAX_PAGE, Page, Position,
     Relation,
@@ -248,6 +250,11 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// On PostgreSQL the leader also removes days of history that are past as a whole.
     /// Refused with [`StoreError::NotLeader`] when the leader's term is over.
     async fn prune(&self, pruner: Pruner) -> Result<Pruned>;
+
+    /// Adds all of `jobs`, or none, unless this request was carried out before, within the last 24 hours: request
+    /// and jobs are committed together. Waits for one that is on its way; refused with
+    /// [`StoreError::KeyBusy`] when that takes too long.
+    async fn enqueue_once(&self, request: &RequestKey, jobs: &[NewJob]) -> Result<Once>;
 
     /// Keeps a token with its secret's hash; answers when. A repeat changes nothing. Refused with
     /// [`StoreError::Invalid`] when [`crate::access::MAX_TOKENS`] others are live.

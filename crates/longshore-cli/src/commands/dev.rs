@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use longshore::access::Secret;
 use longshore::{Client, JobRow};
 
-use super::http::Http;
+use super::http::{Http, Ours};
 use super::serve::{add_queue, listen, serve_until_stopped, worker};
 use super::{Context, http};
 use crate::app::Demo;
@@ -47,8 +46,8 @@ pub(super) async fn run(context: Context, args: DevArgs) -> Result<Exit, Failure
                 false => Some(http::start_for_dev(&context, &client).await?),
             };
             tell_how_to_go_on(&context);
-            let api = api.map(|(api, secret)| {
-                tell_of_the_api(&api, &secret);
+            let api = api.map(|(api, ours)| {
+                tell_of_the_api(&api, &ours);
                 api
             });
             serve_until_stopped(working, api.as_ref(), &mut signals).await;
@@ -125,10 +124,11 @@ fn tell_how_to_go_on(context: &Context) {
 }
 
 /// On stderr and by no log line: it is for whoever sits here.
-fn tell_of_the_api(api: &Http, secret: &Secret) {
+fn tell_of_the_api(api: &Http, ours: &Ours) {
     let Some(address) = api.address else { return };
-    let secret = secret.reveal();
+    let (token, code) = (ours.token.reveal(), ours.code.reveal());
     eprintln!("The API, with a token that this process made and that ends with it:");
-    eprintln!("  curl -H 'Authorization: Bearer {secret}' http://{address}/api/v1/jobs");
-    eprintln!("  http://{address}/api/docs");
+    eprintln!("  curl -H 'Authorization: Bearer {token}' http://{address}/api/v1/jobs");
+    eprintln!("Its reference, in a browser; the link signs in once, within 10 minutes:");
+    eprintln!("  http://{address}/sign-in?code={code}");
 }

@@ -25,15 +25,23 @@ pub(super) struct Http {
     task: JoinHandle<std::io::Result<()>>,
 }
 
+/// What lets the person in who started this process.
+pub(super) struct Ours {
+    /// For programs, as long as this process runs.
+    pub token: Secret,
+    /// For a browser, once.
+    pub code: Secret,
+}
+
 /// Serves the API where the settings say, if anywhere.
 pub(super) async fn start(context: &Context, client: &Client) -> Result<Option<Http>, Failure> {
     let settings = &context.settings.http;
     let Some(address) = settings.address()? else { return Ok(None) };
     let loopback = address.ip().is_loopback();
-    if !loopback && !client.tokens().await?.iter().any(|token| token.live) {
+    if !loopback && !somebody_can_come_in(client).await? {
         let name = context.app.name;
         let words = format!(
-            "http.listen is {address}, which others can reach, and nobody could come in: make a token first, \
+            "http.listen is {address}, which others can reach, and nobody could come in: make a token or a user first, \
              such as with `{name} token create NAME --role admin`, or listen on 127.0.0.1"
         );
         return Err(Failure::usage(words));
@@ -43,11 +51,11 @@ pub(super) async fn start(context: &Context, client: &Client) -> Result<Option<H
 }
 
 /// Serves the API for one person on this machine: on the address of the settings, else on port 7878 or
-/// any that is free. Answers with the token that this process makes for it.
+/// any that is free. Answers with the secrets that this process makes for it.
 pub(super) async fn start_for_dev(
     context: &Context,
     client: &Client,
-) -> Result<(Http, Secret), Failure> {
+) -> Result<(Http, Ours), Failure> {
     let settings = &context.settings.http;
     let asked = settings.address()?;
     let address = asked.unwrap_or(SocketAddr::from(([127, 0, 0, 1], PORT)));
@@ -64,10 +72,18 @@ pub(super) async fn start_for_dev(
         bound => bound,
     };
     let listener = listener.map_err(|error| unheard(address, &error))?;
-    let secret = Secret::fresh()?;
-    let process_token = Some(secret.clone());
-    let config = ServerConfig { process_token, ..settings.config(address)? };
-    Ok((serve(client, config, listener), secret))
+    let ours = Ours { token: Secret::fresh()?, code: Secret::fresh()? };
+    let config = ServerConfig {
+        process_token: Some(ours.token.clone()),
+        sign_in_code: Some(ours.code.clone()),
+        ..settings.config(address)?
+    };
+    Ok((serve(client, config, listener), ours))
+}
+
+async fn somebody_can_come_in(client: &Client) -> Result<bool, Failure> {
+    Ok(client.tokens().await?.iter().any(|token| token.live)
+        || client.users().await?.iter().any(|user| user.disabled_at.is_none()))
 }
 
 fn unheard(address: SocketAddr, error: &std::io::Error) -> Failure {

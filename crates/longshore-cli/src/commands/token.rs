@@ -1,9 +1,10 @@
 //! `token`: who may use the API.
 
-use longshore::access::{MadeToken, NewToken, TokenId, TokenRow};
+use longshore::access::{MadeToken, NewToken, TokenId};
 use longshore::{Client, Timestamp};
 use longshore_server::Grant;
-use serde_json::{Value, json};
+use longshore_server::wire::TokenView;
+use serde_json::json;
 
 use super::Context;
 use super::trace::actor;
@@ -54,11 +55,11 @@ fn tell(context: &Context, name: &str, made: &MadeToken) -> Result<(), Failure> 
 async fn list(context: &Context, client: &Client) -> Result<Exit, Failure> {
     let tokens = client.tokens().await?;
     if context.json {
-        let tokens: Vec<Value> = tokens.iter().map(view).collect();
+        let tokens: Vec<TokenView> = tokens.into_iter().map(TokenView::from).collect();
         print_json(&json!({ "tokens": tokens }))?;
     } else {
         let now = Timestamp::now();
-        let rows = tokens.iter().map(|token| row(token, now)).collect();
+        let rows = tokens.into_iter().map(|token| row(token.into(), now)).collect();
         table(
             ["ID", "NAME", "BEGINS", "STATE", "GIVES", "CREATED", "BY", "EXPIRES", "USED"],
             rows,
@@ -82,42 +83,18 @@ async fn revoke(context: &Context, id: &str) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn state(token: &TokenRow) -> &'static str {
-    match (token.live, token.revoked_at) {
-        (true, _) => "live",
-        (false, Some(_)) => "revoked",
-        (false, None) => "expired",
-    }
-}
-
-fn view(token: &TokenRow) -> Value {
-    let at = |at: Option<Timestamp>| at.map(|at| at.to_string());
-    json!({
-        "id": token.id.to_string(),
-        "name": token.name,
-        "prefix": token.prefix,
-        "state": state(token),
-        "role": token.role,
-        "rights": token.rights,
-        "created_at": token.created_at.to_string(),
-        "created_by": token.created_by,
-        "expires_at": at(token.expires_at),
-        "last_used_at": at(token.last_used_at),
-        "revoked_at": at(token.revoked_at),
-    })
-}
-
-fn row(token: &TokenRow, now: Timestamp) -> [String; 9] {
+fn row(token: TokenView, now: Timestamp) -> [String; 9] {
     let when = |at: Option<Timestamp>| at.map_or("never".to_owned(), |at| distance(at, now));
     let gives: Vec<&str> = token.role.iter().chain(&token.rights).map(String::as_str).collect();
+    let gives = gives.join(" ");
     [
-        token.id.to_string(),
-        token.name.clone(),
+        token.id,
+        token.name,
         format!("{}…", token.prefix),
-        state(token).to_owned(),
-        gives.join(" "),
+        token.state,
+        gives,
         distance(token.created_at, now),
-        token.created_by.clone(),
+        token.created_by,
         when(token.expires_at),
         when(token.last_used_at),
     ]

@@ -5,7 +5,9 @@ use longshore::audit::{EntryEnd, EntryId, NewEntry};
 use longshore::{Client, JobId};
 
 use super::{Context, user_name};
-use crate::args::{Command, JobsCommand, RetentionCommand, ScopeArgs, TokenCommand, WhichArgs};
+use crate::args::{
+    Command, JobsCommand, RetentionCommand, ScopeArgs, TokenCommand, UserCommand, WhichArgs,
+};
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 
@@ -100,6 +102,9 @@ fn change(command: &Command) -> Option<Change> {
         Command::Token(TokenCommand::Revoke { id }) => {
             Change::of("tokens.revoke", id.parse::<TokenId>().ok()?.to_string())
         }
+        Command::User(UserCommand::Create(args)) => Change::of("users.create", &args.name),
+        Command::User(UserCommand::Change(args)) => Change::of("users.change", &args.name),
+        Command::User(UserCommand::Remove { name }) => Change::of("users.remove", name),
         _ => None,
     }
 }

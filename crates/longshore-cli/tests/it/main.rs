@@ -18,4 +18,5 @@ mod schemathesis;
 mod serve;
 mod settings;
 mod token;
+mod user;
 mod versions;

@@ -13,7 +13,7 @@ both!(
 );
 
 /// Where it listens, which its log says.
-fn address(server: &Server) -> SocketAddr {
+pub fn address(server: &Server) -> SocketAddr {
     server.until_log("serving the API");
     let log = server.log();
     let (_, rest) = log.split_once("http://").expect("an address");

@@ -62,6 +62,8 @@ codes! {
         "What was asked for is possible in other states only. The detail names the state."
     KeyHeld "key_held" CONFLICT "Another job holds the unique key"
         "Another job holds the unique key, and the request said that this is to be refused."
+    Taken "taken" CONFLICT "The name is taken"
+        "There is one of this name already."
     InProgress "in_progress" CONFLICT "The same request is being carried out"
         "A request with this `Idempotency-Key` is being carried out at this moment. Repeat it a little later."
     Changed "changed" PRECONDITION_FAILED "Somebody changed it meanwhile"

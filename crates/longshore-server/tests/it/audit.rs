@@ -22,7 +22,8 @@ fn operations() -> Vec<(String, String, String, bool)> {
         for (method, operation) in methods.as_object().unwrap() {
             all.push((
                 method.to_uppercase(),
-                path.replace("{id}", "019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10"),
+                path.replace("{id}", "019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10")
+                    .replace("{name}", "019364bb"),
                 operation["operationId"].as_str().unwrap().to_owned(),
                 operation["x-longshore"]["audited"] == true,
             ));
@@ -31,6 +32,9 @@ fn operations() -> Vec<(String, String, String, bool)> {
     all
 }
 
+/// Jobs say themselves who added them; attempts to sign in have entries of their own.
+const PLAIN: [&str; 2] = ["jobs.enqueue", "sessions.create"];
+
 /// A new route cannot be forgotten: what is no GET leaves an entry, or stands here.
 #[longshore::test(both)]
 async fn every_change_leaves_one_entry_and_says_so_in_the_document(store: TestStore) {
@@ -38,7 +42,7 @@ async fn every_change_leaves_one_entry_and_says_so_in_the_document(store: TestSt
     let token = client.create_token(NewToken::new("ada", "test").role("admin")).await.unwrap();
     let api = Api::with(&store, ServerConfig::default());
     for (method, path, id, audited) in operations() {
-        let expected = (method != "GET" && id != "jobs.enqueue") || id == "jobs.reveal";
+        let expected = (method != "GET" && !PLAIN.contains(&&*id)) || id == "jobs.reveal";
         assert_eq!(audited, expected, "{method} {path}");
         let before = entries(&store, None).await.len();
         let mut asked = request(&method, &path, None);

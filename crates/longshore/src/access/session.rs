@@ -14,6 +14,7 @@ pub const SESSION_IDLE: Duration = Duration::from_secs(12 * 60 * 60);
 /// A session ends after so long however much it is used.
 pub const SESSION_LASTS: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Live sessions of one user; one more ends the oldest.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) const MAX_SESSIONS: i64 = 50;
 /// Bytes of an address that are kept.
 const ADDRESS_BYTES: usize = 64;

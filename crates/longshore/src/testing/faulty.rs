@@ -17,8 +17,9 @@ use crate::query::Filter;
 use crate::store::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, DoneInTx, Edit,
     Effort, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId, NodeRow,
-    OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, QueueCount, Repeat, Rescued, Result,
-    RetentionRule, RetentionScope, Said, Saying, Store, Term, Traffic, WakeHub, sealed,
+    Once, OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, QueueCount, Repeat, RequestKey,
+    Rescued, Result, RetentionRule, RetentionScope, Said, Saying, Store, Term, Traffic, WakeHub,
+    sealed,
 };
 use crate::time::Timestamp;
 
@@ -110,6 +111,11 @@ hand_on! {
         async fn enqueue(&self, jobs: &[NewJob], repeat: Repeat) -> Result<Vec<Enqueued>> {
             self.faults.pass("enqueue")?;
             self.faults.reply(self.inner.enqueue(jobs, repeat).await?)
+        }
+
+        async fn enqueue_once(&self, request: &RequestKey, jobs: &[NewJob]) -> Result<Once> {
+            self.faults.pass("enqueue")?;
+            self.faults.reply(self.inner.enqueue_once(request, jobs).await?)
         }
 
         async fn enqueue_parts(&self, parts: Parts) -> Result<Vec<Enqueued>> {

@@ -147,7 +147,7 @@ async fn schema_of(t: &Harness, version: u32) {
 
 /// All but the empty list of what was done.
 async fn drop_all_of_sqlite(t: &Harness) {
-    use sqlx::{AssertSqlSafe, Row};
+    use sqlx::Row;
     let mut conn = t.sqlite_conn().await;
     let named = "SELECT type, name FROM sqlite_schema
                  WHERE type IN ('table', 'view') AND name LIKE 'longshore%' AND name != 'longshore_migration'";

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
 use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -10,6 +11,8 @@ use utoipa::ToSchema;
 
 use super::create::new_job;
 use crate::audit::Note;
+use crate::identity::Identity;
+use crate::once::{Asked, Replayed};
 use crate::problem::{Problem, Result};
 use crate::request::{Body, read};
 use crate::server::App;
@@ -34,17 +37,24 @@ pub(crate) struct BatchBody<'a> {
 /// Adds up to 1,000 jobs: all or none, or with `partial` all that are good.
 #[utoipa::path(post, path = "/jobs/batch", tag = "jobs", operation_id = "jobs.enqueue_many",
     request_body = BatchBody,
+    params(("Idempotency-Key" = Option<String>, Header, description = "As at `jobs.enqueue`; not with `partial`.")),
     responses(
         (status = 201, description = "What became of each, in order.", body = BatchAnswer),
         (status = 200, description = "With `partial`: nothing was added.", body = BatchAnswer),
     ))]
 pub(crate) async fn enqueue(
     State(app): State<App>,
+    who: Identity,
+    asked: Asked,
     headers: HeaderMap,
     note: Note,
-    body: Body,
-) -> Result<(StatusCode, Json<BatchAnswer>)> {
-    let body: BatchBody = body.read()?;
+    raw: Body,
+) -> Result<Response> {
+    let body: BatchBody = raw.read()?;
+    if body.partial && asked.has_key() {
+        let detail = "with an `Idempotency-Key` a batch is all or nothing: what was refused could not be told again";
+        return Err(Problem::value("/partial", detail));
+    }
     if body.jobs.is_empty() || body.jobs.len() > MAX_JOBS {
         let detail = format!("jobs has {} entries; it may have 1 to {MAX_JOBS}", body.jobs.len());
         return Err(Problem::value("/jobs", detail));
@@ -54,6 +64,7 @@ pub(crate) async fn enqueue(
             .and_then(|job| new_job(job, &headers))
             .map_err(|problem| if body.partial { problem } else { problem.of_job(index) })
     });
+    let mut replayed = Replayed(false);
     let answer = if body.partial {
         let results = jobs.map(async |job| match job {
             Ok(job) => app.client.enqueue(job).await.map_err(Problem::from),
@@ -66,11 +77,12 @@ pub(crate) async fn enqueue(
         BatchAnswer::new(results.collect())
     } else {
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
-        let enqueued = app.client.enqueue_many(jobs).await?;
+        let (enqueued, again) = asked.enqueue(&app, &who, Some(&raw), jobs).await?;
+        replayed = again;
         let results = enqueued.into_iter().map(EnqueuedView::from).map(BatchResult::Enqueued);
         BatchAnswer::new(results.collect())
     };
     note.count(answer.added);
     let status = if answer.added > 0 { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(answer)))
+    Ok(replayed.mark((status, Json(answer)).into_response()))
 }

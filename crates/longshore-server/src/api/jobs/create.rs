@@ -8,7 +8,9 @@ use longshore::{Enqueued, NewJob, Timestamp};
 
 use super::answers;
 use crate::api::BASE;
+use crate::identity::Identity;
 use crate::meta;
+use crate::once::Asked;
 use crate::problem::{Problem, Result};
 use crate::request::{Body, ThisJob, or_default};
 use crate::server::App;
@@ -22,28 +24,35 @@ use crate::wire::{EnqueuedView, JobBody, JobView, RerunBody, Span};
     request_body = JobBody,
     params(
         ("Prefer" = Option<String>, Header, description = "`wait=30`: answer when the job ended, or after so many seconds."),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same request with the same key is carried out once within 24 hours; a repeat is answered as the first was, with `Idempotency-Replayed: true`."),
         ("traceparent" = Option<String>, Header, description = "W3C trace context; kept with the job."),
     ),
     responses(
         (status = 201, description = "It was added.", body = EnqueuedView,
             headers(("Location" = String, description = "The job's address."))),
         (status = 200, description = "It was there already.", body = EnqueuedView),
+        (status = 422, description = "A value is not allowed, or the key was used for another request."),
     ))]
 pub(crate) async fn enqueue(
     State(app): State<App>,
+    who: Identity,
+    asked: Asked,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response> {
     let job = new_job(body.read()?, &headers)?;
-    let enqueued = app.client.enqueue(job).await?;
-    answer(&app, enqueued, &headers).await
+    let (added, replayed) = asked.enqueue(&app, &who, Some(&body), vec![job]).await?;
+    answer(&app, added[0], &headers).await.map(|response| replayed.mark(response))
 }
 
 /// Runs a job anew: a new one like it, whose notes name the old one as `rerun_of`.
 ///
 /// Works in every state; the old job stays as it is. The new one has no unique key and is due at once.
 #[utoipa::path(post, path = "/jobs/{id}/rerun", tag = "jobs", operation_id = "jobs.rerun",
-    params(("id" = String, Path, format = Uuid, description = "The old job.")),
+    params(
+        ("id" = String, Path, format = Uuid, description = "The old job."),
+        ("Idempotency-Key" = Option<String>, Header, description = "As at `jobs.enqueue`."),
+    ),
     request_body(content = Option<RerunBody>),
     responses(
         (status = 201, description = "The new job.", body = EnqueuedView,
@@ -53,17 +62,20 @@ pub(crate) async fn enqueue(
 pub(crate) async fn rerun(
     State(app): State<App>,
     ThisJob(id): ThisJob,
+    who: Identity,
+    asked: Asked,
     headers: HeaderMap,
     body: Option<Body>,
 ) -> Result<Response> {
-    let body: RerunBody = or_default(&body)?;
+    let raw = body;
+    let body: RerunBody = or_default(&raw)?;
     let old = app.client.reveal(id).await?;
     let notes = meta::with(old.meta.as_deref(), "rerun_of", &id.to_string());
     let RerunBody { payload, payload_version, queue } = body;
     let other = JobBody { payload, payload_version, queue, ..JobBody::default() };
     let job = other.onto(NewJob::like(&old).meta(notes))?;
-    let enqueued = app.client.enqueue(job).await?;
-    answer(&app, enqueued, &headers).await
+    let (added, replayed) = asked.enqueue(&app, &who, raw.as_ref(), vec![job]).await?;
+    answer(&app, added[0], &headers).await.map(|response| replayed.mark(response))
 }
 
 /// A time said twice is a mistake.

@@ -46,7 +46,7 @@ pub(super) struct Added {
 }
 
 impl Added {
-    fn wake(&self) -> Option<Wake> {
+    pub(super) fn wake(&self) -> Option<Wake> {
         match self {
             Added { early: true, .. } => Some(Wake::LookFromStart),
             Added { due: true, .. } => Some(Wake::Look),

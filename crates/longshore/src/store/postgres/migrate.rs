@@ -26,6 +26,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0009_queue_stats.sql"),
     },
     Migration { version: 10, name: "users", sql: include_str!("migrations/0010_users.sql") },
+    Migration { version: 11, name: "requests", sql: include_str!("migrations/0011_requests.sql") },
 ];
 
 const LOCK: &str = include_str!("migrate_lock.sql");

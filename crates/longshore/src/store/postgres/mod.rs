@@ -21,6 +21,7 @@ mod lead;
 mod list;
 mod migrate;
 mod node;
+mod once;
 mod prune;
 mod queues;
 mod ranges;
@@ -60,9 +61,9 @@ use crate::time::Timestamp;
 use super::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, DoneInTx, Edit,
     Effort, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId, NodeRow,
-    OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, QueueCount, Repeat, Rescued, Result,
-    RetentionRule, RetentionScope, Said, Saying, Store, StoreError, StoreOptions, Term, Traffic,
-    WakeHub,
+    Once, OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, QueueCount, Repeat, RequestKey,
+    Rescued, Result, RetentionRule, RetentionScope, Said, Saying, Store, StoreError, StoreOptions,
+    Term, Traffic, WakeHub,
 };
 use connect::{Mode, Pools};
 use error::Fault;
@@ -315,6 +316,10 @@ impl Store for PostgresStore {
 
     async fn prune(&self, pruner: Pruner) -> Result<Pruned> {
         self.prune_step(pruner).await
+    }
+
+    async fn enqueue_once(&self, request: &RequestKey, jobs: &[NewJob]) -> Result<Once> {
+        self.add_once(request, jobs).await
     }
 
     async fn add_token(&self, token: &NewToken, hash: SecretHash) -> Result<Timestamp> {

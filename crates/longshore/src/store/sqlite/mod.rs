@@ -20,6 +20,7 @@ mod list;
 mod migrate;
 mod mount;
 mod node;
+mod once;
 mod prune;
 mod queues;
 mod read;
@@ -224,6 +225,10 @@ impl Store for SqliteStore {
 
     async fn prune(&self, pruner: Pruner) -> Result<Pruned> {
         self.prune_step(pruner).await
+    }
+
+    async fn enqueue_once(&self, request: &RequestKey, jobs: &[NewJob]) -> Result<Once> {
+        self.add_once(request, jobs).await
     }
 
     async fn add_token(&self, token: &NewToken, hash: SecretHash) -> Result<Timestamp> {

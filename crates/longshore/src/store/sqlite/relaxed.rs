@@ -32,10 +32,10 @@ impl SqliteStore {
         self.will_write();
         let conn = self.writer.acquire().await.map_err(failed(doing))?;
         let mut relaxed = Relaxed { conn, done: false };
-        run(&mut relaxed.conn, "PRAGMA synchronous = NORMAL").await.map_err(failed(doing))?;
         let give_up = Instant::now() + self.busy_for;
         loop {
-            match run(&mut relaxed.conn, "BEGIN IMMEDIATE").await {
+            // In one go: each goes to the connection's thread and back.
+            match run(&mut relaxed.conn, "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE").await {
                 Ok(()) => return Ok(relaxed),
                 Err(error) if is_busy(&error) && Instant::now() < give_up => pause().await,
                 Err(error) => {
@@ -85,8 +85,7 @@ impl Lightly {
 
 impl Relaxed {
     pub async fn commit(mut self) -> sqlx::Result<()> {
-        run(&mut self.conn, "COMMIT").await?;
-        run(&mut self.conn, "PRAGMA synchronous = FULL").await?;
+        run(&mut self.conn, "COMMIT; PRAGMA synchronous = FULL").await?;
         self.done = true;
         Ok(())
     }

@@ -42,6 +42,7 @@ steps! {
     PRUNE = "prune.sql";
     QUEUE_COUNTS = "queue_counts.sql";
     RELEASE = "release.sql";
+    REQUEST = "request.sql";
     RESCUE = "rescue.sql";
     RETENTION = "retention.sql";
     RETRY = "retry.sql";

@@ -17,6 +17,7 @@ pub mod retention;
 pub mod said;
 pub mod states;
 pub mod stress;
+pub mod once;
 pub mod token;
 pub mod user;
 pub mod unique;
@@ -314,6 +315,13 @@ macro_rules! conformance {
                 live_tokens_come_first,
                 there_are_only_so_many_live_tokens,
                 a_token_without_a_good_name_is_refused,
+            ];
+            once: [
+                a_repeat_adds_nothing_and_is_answered_as_the_first_was,
+                keys_are_told_apart_by_caller_and_by_what_is_asked_for,
+                what_is_refused_is_not_remembered,
+                of_many_at_once_one_is_carried_out,
+                old_requests_go_with_new_ones,
             ];
             user: [
                 a_name_has_one_user_whatever_its_case,

@@ -1,0 +1,123 @@
+//! Users.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use longshore::access::{MAX_USERS, NewUser, UserChange, UserRow};
+use serde_json::json;
+
+use super::{granted, within};
+use crate::audit::Note;
+use crate::identity::Identity;
+use crate::password::hashed;
+use crate::problem::{Code, Problem, Result};
+use crate::request::Body;
+use crate::rights::Grant;
+use crate::server::App;
+use crate::wire::{ChangeUserBody, NewUserBody, UserView, UsersView};
+
+/// All users, by name.
+#[utoipa::path(get, path = "/users", tag = "access", operation_id = "users.list",
+    responses((status = 200, description = "The users.", body = UsersView)))]
+pub(crate) async fn list(State(app): State<App>) -> Result<Json<UsersView>> {
+    let users = app.client.users().await?;
+    Ok(Json(UsersView { users: users.into_iter().map(Into::into).collect() }))
+}
+
+/// Adds a user.
+#[utoipa::path(post, path = "/users", tag = "access", operation_id = "users.create",
+    request_body = NewUserBody,
+    responses((status = 201, description = "The user.", body = UserView),
+        (status = 403, description = "It would have more rights than the caller."),
+        (status = 409, description = "The name is taken.")))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    who: Identity,
+    note: Note,
+    body: Body,
+) -> Result<(StatusCode, Json<UserView>)> {
+    let body: NewUserBody = body.read()?;
+    granted(&who, body.role.as_deref(), &body.rights)?;
+    let mut user = NewUser::new(&body.name, hashed(body.password.0).await?, &who.name);
+    if let Some(role) = &body.role {
+        user = user.role(role);
+    }
+    user = body.rights.iter().fold(user, |user, right| user.right(right));
+    if !app.client.create_user(user).await? {
+        if app.client.users().await?.len() >= MAX_USERS {
+            let detail = format!("there are {MAX_USERS} users, the most there may be");
+            return Err(Problem::value("", detail));
+        }
+        return Err(Problem::new(Code::Taken, "there is a user of this name"));
+    }
+    note.detail(json!({ "name": body.name, "role": body.role, "rights": body.rights }));
+    Ok((StatusCode::CREATED, Json(find(&app, &body.name).await?.into())))
+}
+
+/// Changes a user: password, role, rights, or whether it is kept out.
+///
+/// Whatever changes, all sessions of the user end; with `{}` that is all. Other servers know within 5 seconds.
+#[utoipa::path(patch, path = "/users/{name}", tag = "access", operation_id = "users.change",
+    params(("name" = String, Path, description = "The user.")), request_body = ChangeUserBody,
+    responses((status = 200, description = "The user as it is now.", body = UserView),
+        (status = 403, description = "The user has, or would have, more rights than the caller."),
+        (status = 404, description = "There is none.")))]
+pub(crate) async fn change(
+    State(app): State<App>,
+    who: Identity,
+    note: Note,
+    Path(name): Path<String>,
+    body: Body,
+) -> Result<Json<UserView>> {
+    let body: ChangeUserBody = body.read()?;
+    let now = find(&app, &name).await?;
+    within(&who, &grant_of(&now))?;
+    let mut change = UserChange::default();
+    if body.role.is_some() || body.rights.is_some() {
+        let role = body.role.clone().unwrap_or_else(|| now.role.clone());
+        let rights = body.rights.clone().unwrap_or_else(|| now.rights.clone());
+        granted(&who, role.as_deref(), &rights)?;
+        change = change.grant(role, rights);
+    }
+    let other_password = body.password.is_some();
+    if let Some(password) = body.password {
+        change = change.password(hashed(password.0).await?);
+    }
+    if let Some(disabled) = body.disabled {
+        change = change.disabled(disabled);
+    }
+    if !app.client.change_user(&name, change).await? {
+        return Err(missing());
+    }
+    let then = find(&app, &name).await?;
+    let seen = |user: &UserRow| json!({ "role": user.role, "rights": user.rights, "disabled": user.disabled_at.is_some() });
+    note.detail(json!({ "before": seen(&now), "after": seen(&then), "password": other_password }));
+    Ok(Json(then.into()))
+}
+
+/// Removes a user and ends all sessions of it.
+#[utoipa::path(delete, path = "/users/{name}", tag = "access", operation_id = "users.remove",
+    params(("name" = String, Path, description = "The user.")),
+    responses((status = 204, description = "It is removed."),
+        (status = 403, description = "The user has more rights than the caller."),
+        (status = 404, description = "There is none.")))]
+pub(crate) async fn remove(
+    State(app): State<App>,
+    who: Identity,
+    Path(name): Path<String>,
+) -> Result<StatusCode> {
+    within(&who, &grant_of(&find(&app, &name).await?))?;
+    if app.client.remove_user(&name).await? { Ok(StatusCode::NO_CONTENT) } else { Err(missing()) }
+}
+
+async fn find(app: &App, name: &str) -> Result<UserRow> {
+    app.client.user(name).await?.map(|(user, _)| user).ok_or_else(missing)
+}
+
+fn missing() -> Problem {
+    Problem::new(Code::NotFound, "there is no user of this name")
+}
+
+fn grant_of(user: &UserRow) -> Grant {
+    Grant::kept(user.role.as_deref(), &user.rights)
+}
