@@ -25,6 +25,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "queue_stats",
         sql: include_str!("migrations/0009_queue_stats.sql"),
     },
+    Migration {
+        version: 10,
+        name: "operations",
+        sql: include_str!("migrations/0010_operations.sql"),
+    },
 ];
 
 const LOCK: &str = include_str!("migrate_lock.sql");
