@@ -8,6 +8,7 @@ mod harness;
 mod life;
 mod lists;
 mod metrics;
+mod operations;
 mod openapi;
 mod payloads;
 mod rights;
