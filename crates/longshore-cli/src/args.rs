@@ -5,6 +5,7 @@ mod audit;
 mod edit;
 mod enqueue;
 mod lists;
+mod operations;
 mod token;
 mod user;
 
@@ -21,8 +22,9 @@ use crate::settings::LogFormat;
 use longshore_server::wire::Span;
 
 pub(crate) use audit::{AuditCommand, TailArgs};
-pub(crate) use edit::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
+pub(crate) use edit::{CancelArgs, EditArgs, MatchingArgs, RetryArgs, WhenArgs, WhichArgs};
 pub(crate) use enqueue::EnqueueArgs;
+pub(crate) use operations::{OperationsCommand, StartArgs};
 pub(crate) use token::{CreateTokenArgs, TokenCommand};
 pub(crate) use user::{ChangeUserArgs, CreateUserArgs, UserCommand};
 
@@ -86,6 +88,9 @@ pub(crate) enum Command {
     /// Decode the jobs that wait with this program's handlers, before it is rolled out; nothing runs
     #[command(after_help = QUERY)]
     CheckDeploy(CheckDeployArgs),
+    /// Do something to all jobs that match: start it, look at it, pause, resume or cancel it
+    #[command(subcommand)]
+    Operations(OperationsCommand),
     /// Look at the processes that run jobs
     #[command(subcommand)]
     Nodes(NodesCommand),
@@ -200,16 +205,7 @@ pub(crate) enum JobsCommand {
     /// Show what a job's runs have logged
     Logs(LogsArgs),
     /// End a waiting job, or ask the node of a running one to stop it
-    Cancel {
-        /// The job
-        id: JobId,
-        /// Why, kept with the job
-        #[arg(long)]
-        why: Option<String>,
-        /// Who asks [default: the user's name]
-        #[arg(long)]
-        by: Option<String>,
-    },
+    Cancel(CancelArgs),
     /// Make waiting jobs due now
     RunNow {
         /// The jobs

@@ -11,6 +11,7 @@ mod http;
 mod jobs;
 mod migrate;
 mod nodes;
+mod operations;
 mod prune;
 mod retention;
 mod serve;
@@ -60,6 +61,7 @@ async fn carry_out(context: Context, command: Command) -> Result<Exit, Failure> 
         Command::Enqueue(args) => enqueue::run(context, *args).await,
         Command::Jobs(command) => jobs::run(context, command).await,
         Command::CheckDeploy(args) => check_deploy::run(context, args).await,
+        Command::Operations(command) => operations::run(context, command).await,
         Command::Nodes(command) => nodes::run(context, command).await,
         Command::Retention(command) => retention::run(context, command).await,
         Command::Prune(args) => prune::run(context, args).await,

@@ -15,6 +15,7 @@ pages! {
     HttpApi: "docs/guide/http-api.md",
     FirstJob: "docs/guide/first-job.md",
     Lists: "docs/guide/lists.md",
+    Operations: "docs/guide/operations.md",
     ManyJobs: "docs/guide/many-jobs.md",
     RetriesAndErrors: "docs/guide/retries-and-errors.md",
     UniqueJobs: "docs/guide/unique-jobs.md",

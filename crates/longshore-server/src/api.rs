@@ -4,6 +4,7 @@ mod access;
 mod audit;
 mod jobs;
 mod nodes;
+mod operations;
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
@@ -17,7 +18,7 @@ use utoipa_axum::routes;
 use crate::audit::{audited, leaves_a_trace};
 use crate::config::ServerConfig;
 use crate::identity::require;
-use crate::openapi::operations;
+use crate::openapi::operations as each_operation;
 use crate::rights::Right;
 use crate::server::App;
 
@@ -53,6 +54,12 @@ pub(crate) fn router(config: &ServerConfig) -> OpenApiRouter<App> {
         (Right::JobsEdit, routes!(change::run_now)),
         (Right::JobsEdit, routes!(change::reschedule)),
         (Right::JobsDelete, routes!(change::delete)),
+        (Right::JobsBulk, routes!(operations::start)),
+        (Right::JobsRead, routes!(operations::list)),
+        (Right::JobsRead, routes!(operations::show)),
+        (Right::JobsBulk, routes!(operations::pause)),
+        (Right::JobsBulk, routes!(operations::resume)),
+        (Right::JobsBulk, routes!(operations::cancel)),
         (Right::NodesRead, routes!(nodes::list)),
         (Right::AuditRead, routes!(audit::list)),
         (Right::UsersManage, routes!(sessions::list)),
@@ -94,7 +101,7 @@ fn guarded(right: Right, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<A
 fn traced(right: Option<Right>, route: UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App> {
     let (schemas, mut paths, mut router) = route;
     let changes = paths.paths.values().any(|item| item.get.is_none());
-    for operation in operations(&mut paths) {
+    for operation in each_operation(&mut paths) {
         let id = operation.operation_id.clone().expect("every operation has one");
         let traced = leaves_a_trace(&id, changes);
         say(operation, right, traced);

@@ -30,6 +30,10 @@ pub(crate) fn finished(mut document: OpenApi) -> OpenApi {
         .build();
     document.tags = Some(vec![
         TagBuilder::new().name("jobs").description(Some("Jobs, one at a time and many.")).build(),
+        TagBuilder::new()
+            .name("operations")
+            .description(Some("One action on every job that matches."))
+            .build(),
         TagBuilder::new().name("nodes").description(Some("The processes that run jobs.")).build(),
         TagBuilder::new()
             .name("access")

@@ -123,6 +123,11 @@ impl Problem {
         self.code
     }
 
+    /// What is wrong, in a sentence.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// The status of the answer.
     pub fn status(&self) -> StatusCode {
         self.code.status()

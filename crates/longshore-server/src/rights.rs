@@ -41,6 +41,7 @@ rights! {
     JobsCancel     "jobs:cancel"     Operator "Cancel jobs."
     JobsEdit       "jobs:edit"       Operator "Change waiting jobs: time, priority, queue, payload, tags."
     JobsDelete     "jobs:delete"     Admin    "Remove jobs with all that is known of them."
+    JobsBulk       "jobs:bulk"       Operator "Do to all jobs that match what one may do to a single one."
     JobsReveal     "jobs:reveal"     Admin    "See the fields of payloads that are hidden from others."
     NodesRead      "nodes:read"      Viewer   "Look at the processes that run jobs."
     AuditRead      "audit:read"      Admin    "See who changed what."

@@ -9,6 +9,7 @@ mod edit;
 mod export;
 mod job;
 mod new_job;
+mod operation;
 mod span;
 
 pub use access::{
@@ -25,4 +26,5 @@ pub use job::{AttemptView, CancelView, JobView, PageView, ProgressView, ShownVie
 pub use new_job::{
     BackoffBody, JobBody, MAX_ATTEMPTS, OnConflictWord, PRIORITIES, UniqueParts, VERSIONS, within,
 };
+pub use operation::{ArgumentsBody, DryRunView, OperationBody, OperationView, OperationsView};
 pub use span::{InvalidSpan, Span, Timeout};

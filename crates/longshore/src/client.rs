@@ -7,6 +7,7 @@ mod each;
 mod export;
 mod funnel;
 mod metrics;
+mod operation;
 mod output;
 mod retention;
 #[cfg(feature = "postgres")]
@@ -27,6 +28,7 @@ use crate::store::{
 pub use each::Acted;
 pub use export::Export;
 use funnel::Funnel;
+pub use operation::Helper;
 pub use output::OutputError;
 pub use retention::{PruneOptions, PruneReport};
 #[cfg(feature = "postgres")]

@@ -71,6 +71,7 @@ pub mod job; // what a job is, and which state may follow which
 pub mod query; // which jobs are meant, as a value and as text
 pub mod access; // who may come in from outside
 pub mod audit; // and what they did
+pub mod operation; // what is done to every job that matches
 pub mod store; // where jobs live: one trait, two backends
 pub mod observe; // what a process tells about itself
 mod client; // puts jobs in and answers questions about them
@@ -89,7 +90,7 @@ pub mod bench; // the figure, the floor and the ratio
 pub use capture::RunLog;
 #[cfg(feature = "postgres")]
 pub use client::SqlCall;
-pub use client::{Acted, Client, Export, OutputError, PruneOptions, PruneReport};
+pub use client::{Acted, Client, Export, Helper, OutputError, PruneOptions, PruneReport};
 pub use clock::Clock;
 pub use job::{
     Backoff, IntoOutcome, Job, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,

@@ -10,6 +10,7 @@ pub(crate) mod keys;
 mod look;
 mod migration;
 mod node;
+mod operation;
 mod query;
 pub(crate) mod once;
 mod retention;
@@ -37,6 +38,7 @@ use crate::access::{
 use crate::audit::{Entry, EntryEnd, EntryId, NewEntry};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
+use crate::operation::{NewOperation, OperationAsk, OperationId, OperationRow, OperationStep};
 use crate::query::Filter;
 use crate::time::Timestamp;
 
@@ -321,6 +323,40 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// Removes some entries that are older than this; whether there may be more.
     /// Refused with [`StoreError::NotLeader`] when the term is over.
     async fn prune_entries(&self, lead: Lead, keep: Duration) -> Result<bool>;
+
+    /// Keeps an operation, running, with the count of what matched; a repeat changes nothing. It means the jobs that
+    /// are there now. Refused with [`StoreError::Invalid`] when [`crate::operation::MAX_OPEN_OPERATIONS`] others have
+    /// not ended.
+    async fn start_operation(&self, operation: &NewOperation, total: Count)
+    -> Result<OperationRow>;
+
+    /// An operation; `None` if there is none with that id (any more).
+    async fn operation(&self, id: OperationId) -> Result<Option<OperationRow>>;
+
+    /// Operations, newest first: at most so many, older than `before`.
+    async fn operations(&self, before: Option<OperationId>, most: u32)
+    -> Result<Vec<OperationRow>>;
+
+    /// Pauses, resumes or cancels an operation; once it is answered, no step that did not see it is committed any
+    /// more. Refused in a state that does not allow it.
+    async fn ask_operation(&self, id: OperationId, ask: OperationAsk) -> Result<OperationRow>;
+
+    /// The running operation that has waited longest for its next step.
+    async fn next_operation(&self) -> Result<Option<OperationId>>;
+
+    /// One step of a running operation: looks at jobs in the order of their ids, a bounded number, and does the
+    /// action to those that match when their turn comes, at most `most`; those that it cannot be done to are skipped
+    /// and counted. All of that and the place it has come to are one transaction, so a step is done once, whoever
+    /// else tries, dies, or asks. Answers how the operation stands; of one that does not run, nothing is changed.
+    /// [`StoreError::NoOperation`] if it is not there. Refused with [`StoreError::NotLeader`] when the term is over.
+    async fn step_operation(&self, lead: Lead, step: &OperationStep) -> Result<OperationRow>;
+
+    /// Ends a running operation as failed. Refused with [`StoreError::NotLeader`] when the term is over.
+    async fn fail_operation(&self, lead: Lead, id: OperationId, error: &str) -> Result<()>;
+
+    /// Removes some operations that ended longer ago than this; whether there may be more.
+    /// Refused with [`StoreError::NotLeader`] when the term is over.
+    async fn prune_operations(&self, lead: Lead, keep: Duration) -> Result<bool>;
 
     /// Looks at the database and at what it needs, and writes nothing. A look that fails is a failed
     /// check where the others can go on without it.

@@ -2,6 +2,7 @@
 //!
 //! Each chore is one call of the store, bounded and repeatable, and names the leader's term.
 
+pub(crate) mod operations;
 mod prune;
 mod queues;
 
@@ -54,6 +55,7 @@ impl Upkeep {
         let mut lead = None;
         // Beside the other chores, so that it holds up neither a rescue nor the renewal of the lead.
         let (tell, leads) = watch::channel(None);
+        let steps = tokio::spawn(operations::run(Arc::clone(&self.store), leads.clone()));
         let counts = tokio::spawn(queues::run(Arc::clone(&self.store), leads.clone()));
         let prune = tokio::spawn(prune::run(Arc::clone(&self.store), leads, self.gauges.clone()));
         // A third of the lease: a leader may miss two renewals.
@@ -76,6 +78,7 @@ impl Upkeep {
         drop(tell);
         let _ = prune.await;
         let _ = counts.await;
+        let _ = steps.await;
         self.gauges.leads(false);
         if let Some(lead) = lead {
             // Nobody then has to wait for the term to run out.

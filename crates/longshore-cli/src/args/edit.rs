@@ -58,12 +58,37 @@ pub(crate) struct WhichArgs {
     /// The jobs
     #[arg(required_unless_present = "matching", conflicts_with = "matching")]
     pub ids: Vec<JobId>,
-    /// All that match this query; without --yes it only says how many
+    #[command(flatten)]
+    pub all: MatchingArgs,
+}
+
+/// All that match.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MatchingArgs {
+    /// All that match this query; without --yes it only says how many, and shows some
     #[arg(long, value_name = "QUERY")]
     pub matching: Option<String>,
-    /// Do it
+    /// Do it, in steps that survive a restart (see `operations`)
     #[arg(long, requires = "matching")]
     pub yes: bool,
+    /// Start it and leave it to the nodes
+    #[arg(long, requires = "yes")]
+    pub no_wait: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CancelArgs {
+    /// The job
+    #[arg(required_unless_present = "matching", conflicts_with = "matching")]
+    pub id: Option<JobId>,
+    #[command(flatten)]
+    pub all: MatchingArgs,
+    /// Why, kept with the job
+    #[arg(long)]
+    pub why: Option<String>,
+    /// Who asks [default: the user's name]
+    #[arg(long, conflicts_with = "matching")]
+    pub by: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -4,15 +4,16 @@ mod edit;
 mod export;
 mod list;
 mod logs;
-mod matching;
 mod show;
 mod watch;
 
+use longshore::operation::Action;
 use longshore::store::AskCancel;
 use longshore::{JobId, State};
 
+use super::operations::matching;
 use super::{Context, user_name};
-use crate::args::JobsCommand;
+use crate::args::{CancelArgs, JobsCommand};
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
@@ -26,10 +27,7 @@ pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, 
         JobsCommand::Export(args) => export::run(&context, args).await,
         JobsCommand::Show { id, reveal } => show(&context, id, reveal).await,
         JobsCommand::Logs(args) => logs::run(&context, args).await,
-        JobsCommand::Cancel { id, why, by } => {
-            let by = by.or_else(user_name);
-            cancel(&context, id, AskCancel { by, why }).await
-        }
+        JobsCommand::Cancel(args) => cancel(&context, args).await,
         JobsCommand::RunNow { ids } => edit::run_now(&context, &ids).await,
         JobsCommand::Reschedule { ids, when } => edit::reschedule(&context, &ids, when).await,
         JobsCommand::Edit(args) => edit::edit(&context, args).await,
@@ -50,7 +48,12 @@ async fn show(context: &Context, id: JobId, reveal: bool) -> Result<Exit, Failur
     Ok(Exit::Ok)
 }
 
-async fn cancel(context: &Context, id: JobId, ask: AskCancel) -> Result<Exit, Failure> {
+async fn cancel(context: &Context, args: CancelArgs) -> Result<Exit, Failure> {
+    let CancelArgs { id, all, why, by } = args;
+    let Some(id) = id else {
+        return matching(context, &all, (Action::Cancel, why.as_deref())).await;
+    };
+    let ask = AskCancel { by: by.or_else(user_name), why };
     let state = open_existing(&context.settings).await?.cancel(id, ask).await?;
     if context.json {
         json(&serde_json::json!({ "id": id, "state": state.as_str() }))?;

@@ -6,7 +6,8 @@ use longshore::{Client, JobId};
 
 use super::{Context, user_name};
 use crate::args::{
-    Command, JobsCommand, RetentionCommand, ScopeArgs, TokenCommand, UserCommand, WhichArgs,
+    CancelArgs, Command, JobsCommand, OperationsCommand, RetentionCommand, ScopeArgs, TokenCommand,
+    UserCommand, WhichArgs,
 };
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
@@ -79,10 +80,19 @@ impl Change {
 
     /// Without `--yes` nothing is changed.
     fn which(action: &'static str, which: &WhichArgs) -> Option<Change> {
-        match &which.matching {
-            Some(query) => which.yes.then(|| Change::of(action, query))?,
+        match &which.all.matching {
+            Some(query) => which.all.yes.then(|| Change::of(action, query))?,
             None => Change::jobs(action, &which.ids),
         }
+    }
+
+    fn cancel(args: &CancelArgs) -> Option<Change> {
+        let change = match (&args.all.matching, &args.id) {
+            (Some(query), _) => args.all.yes.then(|| Change::of("jobs.cancel", query))?,
+            (None, Some(id)) => Change::jobs("jobs.cancel", std::slice::from_ref(id)),
+            (None, None) => None,
+        };
+        Some(Change { why: args.why.clone(), ..change? })
     }
 }
 
@@ -90,6 +100,7 @@ impl Change {
 fn change(command: &Command) -> Option<Change> {
     match command {
         Command::Jobs(command) => of_jobs(command),
+        Command::Operations(command) => of_operations(command),
         Command::Retention(RetentionCommand::Set { scope, .. }) => {
             Change::of("retention.set", scope_words(scope))
         }
@@ -111,10 +122,7 @@ fn change(command: &Command) -> Option<Change> {
 
 fn of_jobs(command: &JobsCommand) -> Option<Change> {
     match command {
-        JobsCommand::Cancel { id, why, .. } => Some(Change {
-            why: why.clone(),
-            ..Change::jobs("jobs.cancel", std::slice::from_ref(id))?
-        }),
+        JobsCommand::Cancel(args) => Change::cancel(args),
         JobsCommand::RunNow { ids } => Change::jobs("jobs.run_now", ids),
         JobsCommand::Reschedule { ids, .. } => Change::jobs("jobs.reschedule", ids),
         JobsCommand::Edit(args) => Change::jobs("jobs.edit", std::slice::from_ref(&args.id)),
@@ -123,6 +131,19 @@ fn of_jobs(command: &JobsCommand) -> Option<Change> {
         JobsCommand::Show { id, reveal: true } => {
             Change::jobs("jobs.reveal", std::slice::from_ref(id))
         }
+        _ => None,
+    }
+}
+
+fn of_operations(command: &OperationsCommand) -> Option<Change> {
+    match command {
+        OperationsCommand::Start(args) if !args.dry_run => {
+            let query = args.matching.clone().unwrap_or_default();
+            Some(Change { why: args.why.clone(), ..Change::of("operations.start", query)? })
+        }
+        OperationsCommand::Pause { id } => Change::of("operations.pause", id.to_string()),
+        OperationsCommand::Resume { id } => Change::of("operations.resume", id.to_string()),
+        OperationsCommand::Cancel { id } => Change::of("operations.cancel", id.to_string()),
         _ => None,
     }
 }

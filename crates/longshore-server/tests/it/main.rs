@@ -9,6 +9,7 @@ mod life;
 mod lists;
 mod metrics;
 mod once;
+mod operations;
 mod openapi;
 mod payloads;
 mod rights;

@@ -72,6 +72,11 @@ pub enum Problem {
     /// Nothing, where at least one is needed.
     #[error("is empty")]
     Empty,
+    /// Every job, where that was not said to be meant.
+    #[error(
+        "is empty, which means every job there is; say that everything is meant, or which jobs"
+    )]
+    Everything,
     /// Too many of something.
     #[error("has {count} entries; the limit is {limit}")]
     TooMany {

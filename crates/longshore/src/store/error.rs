@@ -2,6 +2,7 @@
 
 use super::query::InvalidCursor;
 use crate::job::{Event, Invalid, JobId, State};
+use crate::operation::{OperationAsk, OperationId, OperationState};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -97,6 +98,19 @@ pub enum StoreError {
         found: u32,
         /// The version that the edit named.
         expected: u32,
+    },
+    /// There is no such operation (any more).
+    #[error("no operation has id {0}")]
+    NoOperation(OperationId),
+    /// The operation is in a state that does not allow it.
+    #[error("operation {id} is {state}, so it cannot be {}", ask.done())]
+    OperationRefused {
+        /// The operation.
+        id: OperationId,
+        /// Its state.
+        state: OperationState,
+        /// What was asked for.
+        ask: OperationAsk,
     },
     /// The database's schema is not the one that this program needs.
     #[error("the schema is at version {found}, this program needs {needed}: {}", way_out(*found, *needed))]
@@ -209,6 +223,10 @@ impl StoreError {
             StoreError::KeyBusy => StoreError::KeyBusy,
             StoreError::VersionChanged { id, found, expected } => {
                 StoreError::VersionChanged { id: *id, found: *found, expected: *expected }
+            }
+            StoreError::NoOperation(id) => StoreError::NoOperation(*id),
+            StoreError::OperationRefused { id, state, ask } => {
+                StoreError::OperationRefused { id: *id, state: *state, ask: *ask }
             }
             StoreError::Schema { found, needed } => {
                 StoreError::Schema { found: *found, needed: *needed }

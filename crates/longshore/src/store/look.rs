@@ -4,6 +4,8 @@
 //! index knows the few jobs that can pass, only those. Everything happens in one snapshot, so a job
 //! that moves between the tables meanwhile is seen once.
 
+use std::time::Instant;
+
 use async_trait::async_trait;
 use uuid::Uuid;
 
@@ -325,6 +327,64 @@ pub(crate) async fn page<S: Snapshot>(
     Ok(Page { jobs, next, prev, looked })
 }
 
+/// Some jobs for an operation, in the order of their ids.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub found: Vec<(Table, Found)>,
+    /// Every job up to this id was looked at; `None`: all there are.
+    pub to: Option<Uuid>,
+}
+
+/// The next `most` jobs that pass, of those behind `after`, up to `last`. Looks at a bounded number of rows, so
+/// it may be fewer, even none, before the end.
+pub(crate) async fn batch<S: Snapshot>(
+    snapshot: &mut S,
+    wanted: &Wanted,
+    (after, last): (Option<Uuid>, Uuid),
+    most: usize,
+) -> Result<Batch, S::Fault> {
+    let way = Way::Newer;
+    let Some(from) = after.map_or(Some(0), |after| way.step(after).checked_add(1)) else {
+        return Ok(Batch { found: Vec::new(), to: None });
+    };
+    let mut sides = [
+        Side::start(Table::Hot, snapshot, wanted, way, from).await?,
+        Side::start(Table::Cold, snapshot, wanted, way, from).await?,
+    ];
+    let mut rows = (most as u64 + 1).max(64);
+    let last = way.step(last);
+    let border = loop {
+        for side in &mut sides {
+            side.next = side.next.filter(|next| *next <= last);
+        }
+        let border = sides.iter().filter_map(|side| side.next).min();
+        let before = |step: Step| border.is_none_or(|border| step < border);
+        let found = sides.iter().flat_map(|side| &side.found).filter(|(step, _)| before(*step));
+        let enough = found.count() > most;
+        let behind = sides.iter_mut().find(|side| side.next.is_some() && side.next == border);
+        match behind {
+            Some(side) if !enough && side.looked < MAX_LOOK => {
+                let rows = rows.min(MAX_LOOK - side.looked);
+                side.go_on(snapshot, wanted, way, rows).await?;
+            }
+            _ => break border,
+        }
+        rows *= 4;
+    };
+    let mut found: Vec<(Step, Table, Found)> = sides
+        .iter()
+        .flat_map(|side| side.found.iter().map(|(step, found)| (*step, side.table, *found)))
+        .filter(|(step, ..)| *step <= last && border.is_none_or(|border| *step < border))
+        .collect();
+    found.sort_unstable_by_key(|(step, ..)| *step);
+    let mut to = border.map(|border| way.id(border - 1));
+    if found.len() > most {
+        found.truncate(most);
+        to = found.last().map(|(step, ..)| way.id(*step));
+    }
+    Ok(Batch { found: found.into_iter().map(|(_, table, found)| (table, found)).collect(), to })
+}
+
 /// Few at a time, so that a page of large jobs can end early; then with its last step.
 async fn fetch<S: Snapshot>(
     snapshot: &mut S,
@@ -374,6 +434,10 @@ pub(crate) async fn count<S: Snapshot>(
     if wanted.is_impossible() {
         return Ok(count);
     }
+    let give_up = match effort {
+        Effort::Within(span) => Some(Instant::now() + span),
+        Effort::Bounded | Effort::Unbounded => None,
+    };
     // Rows that may still be looked at. The jobs that have not ended get half at most, or as many as
     // there are to count exactly.
     let mut budget = S::COUNT_LOOK;
@@ -419,6 +483,9 @@ pub(crate) async fn count<S: Snapshot>(
                 _ => break,
             }
             rows = 50_000;
+            if give_up.is_some_and(|give_up| Instant::now() >= give_up) {
+                return Ok(Count { relation: Relation::AtLeast, ..count });
+            }
         }
         budget = budget.saturating_sub(looked);
     }

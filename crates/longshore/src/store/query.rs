@@ -115,6 +115,8 @@ pub enum Relation {
 pub enum Effort {
     /// To 10,000, within milliseconds.
     Bounded,
+    /// As far as it comes in so long, about; then there are at least so many.
+    Within(std::time::Duration),
     /// To the end, however long it takes: one to three seconds for each million rows, about.
     Unbounded,
 }

@@ -13,6 +13,7 @@ use crate::access::{
 use crate::audit::{Entry, EntryEnd, EntryId, NewEntry};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
+use crate::operation::{NewOperation, OperationAsk, OperationId, OperationRow, OperationStep};
 use crate::query::Filter;
 use crate::store::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, DoneInTx, Edit,
@@ -58,6 +59,10 @@ hand_on! {
         enqueue_in(conn: Conn<'_>, jobs: &[NewJob]) -> Vec<Enqueued>;
         begin_tx() -> OpenTx;
         begin_entry(entry: &NewEntry) -> ();
+        start_operation(operation: &NewOperation, total: Count) -> OperationRow;
+        operation(id: OperationId) -> Option<OperationRow>;
+        operations(before: Option<OperationId>, most: u32) -> Vec<OperationRow>;
+        ask_operation(id: OperationId, ask: OperationAsk) -> OperationRow;
         cancel(id: JobId, ask: &AskCancel) -> State;
         retry(id: JobId, attempts: u32, edit: &Edit) -> ();
         edit(id: JobId, edit: &Edit) -> u32;
@@ -104,6 +109,10 @@ hand_on! {
         end_entry(id: EntryId, end: &EntryEnd) -> ();
         entries(before: Option<EntryId>, most: u32) -> Vec<Entry>;
         prune_entries(lead: Lead, keep: Duration) -> bool;
+        next_operation() -> Option<OperationId>;
+        step_operation(lead: Lead, step: &OperationStep) -> OperationRow;
+        fail_operation(lead: Lead, id: OperationId, error: &str) -> ();
+        prune_operations(lead: Lead, keep: Duration) -> bool;
         checkup(depth: Depth) -> Vec<Check>;
         now() -> Timestamp;
     }

@@ -86,7 +86,7 @@ const CASES: &[Row] = &[
     ("FC-067", "two million future jobs", &[Test("a_claim_walks_no_future_job"), Test("a_plan_made_on_the_empty_table_stays_good")]),
     ("FC-068", "plans without statistics", &[Test("a_plan_made_on_the_empty_table_stays_good"), Waits("bench")]),
     ("FC-069", "handlers that use up the pool", &[Test("handlers_that_use_the_client_cost_no_lease"), Test("settings_that_cannot_work_are_refused_together")]),
-    ("FC-070", "overlapping bulk calls", &[Test("overlapping_edits_never_deadlock"), Test("each_job_ends_once_whatever_happens_to_its_nodes")]),
+    ("FC-070", "overlapping bulk calls", &[Test("overlapping_edits_never_deadlock"), Test("two_leaders_at_once_do_no_step_twice"), Test("each_job_ends_once_whatever_happens_to_its_nodes")]),
     ("FC-071", "pruning keeps up", &[Test("a_step_is_small"), Test("rows_that_come_where_others_went_are_found"), Test("it_says_how_far_behind_it_is_and_when_to_come_again"), Test("a_long_reader_holds_up_no_finish")]),
     ("FC-072", "many writers on one file", &[Test("two_processes_share_a_file"), Test("a_writer_that_is_in_the_way_is_waited_for"), Test("a_commit_of_another_process_starts_a_job_at_once")]),
     ("FC-073", "the side file shrinks again", &[Test("the_side_file_shrinks_when_a_long_reader_is_gone")]),

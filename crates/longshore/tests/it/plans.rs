@@ -208,3 +208,61 @@ fn queues_are_counted_through_the_claim_index() {
         conn.close().await.expect("the connection closes");
     });
 }
+
+/// A step of an operation finds its jobs by id, in tables of any size that no statistics know.
+#[cfg(feature = "postgres")]
+#[test]
+fn no_step_of_an_operation_scans_a_table() {
+    run(Flavour::Postgres, |t: Harness| async move {
+        let Database::Postgres(database) = &*t.database else { unreachable!("on PostgreSQL") };
+        t.execute(
+            "INSERT INTO longshore.job (id, kind, queue, priority, run_at, created_at, max_attempts)
+             SELECT gen_random_uuid(), 'k', 'q' || i % 9, 5, now(), now(), 1 FROM generate_series(1, 50000) i;
+             INSERT INTO longshore.history
+                 (id, kind, queue, priority, run_at, created_at, attempt, max_attempts, finished_at, state)
+             SELECT gen_random_uuid(), 'k', 'q', 5, now(), now(), 1, 1, now(), 'cancelled'
+             FROM generate_series(1, 50000) i"
+                .into(),
+        )
+        .await;
+        let mut conn = database.conn().await;
+        // Of a small table five hundred rows are cheaper to find by reading it whole; what counts is that nothing
+        // has to.
+        sqlx::raw_sql("SET plan_cache_mode = force_custom_plan; SET enable_seqscan = off")
+            .execute(&mut conn)
+            .await
+            .expect("settings");
+        let ids = "array(select gen_random_uuid() from generate_series(1, 500))::uuid[]";
+        let ids: String = sqlx::query_scalar(AssertSqlSafe(format!("select ({ids})::text")))
+            .fetch_one(&mut conn)
+            .await
+            .expect("ids");
+        let ids = format!("'{ids}'::uuid[]");
+        let days = "now() - interval '1 hour', now()";
+        for (file, call) in [
+            ("jobs", format!("({ids}, null)")),
+            ("ended", format!("({ids}, {days})")),
+            ("retry", format!("({ids}, 1, null)")),
+            ("retry_ended", format!("({ids}, 1, null, {days})")),
+            ("cancel", format!("({ids}, 'ada', 'why', null)")),
+            ("delete", format!("({ids}, {ids}, {days})")),
+            ("edit", format!("({ids}, null, 1, null)")),
+        ] {
+            let sql = source("postgres", &format!("operation_{file}.sql"));
+            sqlx::raw_sql(AssertSqlSafe(format!("PREPARE step_{file} AS {sql}")))
+                .execute(&mut conn)
+                .await
+                .expect("it prepares");
+            let explain = format!("EXPLAIN EXECUTE step_{file} {call}");
+            let plan: Vec<String> = sqlx::query_scalar(AssertSqlSafe(explain))
+                .fetch_all(&mut conn)
+                .await
+                .expect("a plan");
+            let large = ["Seq Scan on job", "Seq Scan on history"];
+            let scans = plan.iter().any(|line| large.iter().any(|scan| line.contains(scan)));
+            let plan: Vec<&str> = plan.iter().map(|line| &line[..line.len().min(200)]).collect();
+            assert!(!scans, "{file}:\n{}", plan.join("\n"));
+        }
+        conn.close().await.expect("the connection closes");
+    });
+}

@@ -215,3 +215,28 @@ fn a_transaction_of_the_other_database_is_refused() {
         file.remove().await;
     });
 }
+
+/// Nor does it keep the lead from being renewed for longer than a second at a time.
+#[test]
+fn an_operation_passes_a_job_that_somebody_holds() {
+    run(Flavour::Postgres, |t: Harness| async move {
+        t.enqueue_all(&jobs(30)).await;
+        let client = crate::conformance::token::client(&t).await;
+        let action = longshore::operation::Action::Priority { priority: 1 };
+        let all = longshore::Filter::all().kind(KIND);
+        let new = longshore::operation::NewOperation::new(action, all);
+        let mut other = t.transaction().await;
+        other.execute("SELECT id FROM longshore.job ORDER BY id LIMIT 1 FOR UPDATE").await;
+        let id = client.start_operation(new).await.expect("it starts").id;
+        let helper = client.help_with_operations();
+        t.until("the operation ends", || async {
+            client.operation(id).await.expect("a look").state.is_end()
+        })
+        .await;
+        helper.end().await;
+        other.roll_back().await;
+        let row = client.operation(id).await.expect("a look");
+        assert_eq!((row.done, row.reasons.get("error")), (29, Some(&1)), "{row:?}");
+        client.close().await;
+    });
+}

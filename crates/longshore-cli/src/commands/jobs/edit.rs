@@ -3,13 +3,14 @@
 use std::io::Write;
 use std::process::Command;
 
+use longshore::operation::Action;
 use longshore::{Client, Edit, JobId, StoreError};
 use serde_json::json;
 
 use super::Context;
-use super::matching::{self, Action};
 use crate::args::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
 use crate::commands::enqueue::payload;
+use crate::commands::operations::matching;
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
@@ -39,16 +40,16 @@ pub(super) async fn reschedule(
 }
 
 pub(super) async fn delete(context: &Context, args: WhichArgs) -> Result<Exit, Failure> {
-    if let Some(query) = &args.matching {
-        return matching::run(context, query, args.yes, Action::Delete).await;
+    if args.all.matching.is_some() {
+        return matching(context, &args.all, (Action::Delete, None)).await;
     }
     each(context, &args.ids, "is deleted", async |client, id| client.delete(id).await).await
 }
 
 pub(super) async fn retry(context: &Context, args: RetryArgs) -> Result<Exit, Failure> {
     let RetryArgs { which, attempts, payload: given, payload_version } = args;
-    if let Some(query) = &which.matching {
-        return matching::run(context, query, which.yes, Action::Retry(attempts)).await;
+    if which.all.matching.is_some() {
+        return matching(context, &which.all, (Action::Retry { attempts }, None)).await;
     }
     let mut edit = Edit::new();
     if let Some(given) = given {

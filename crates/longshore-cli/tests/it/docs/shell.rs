@@ -77,8 +77,12 @@ fn run_all(page: &str, text: &str, place: Place) -> usize {
     run
 }
 
-/// A job that the line can be about.
+/// A job, or an operation, that the line can be about.
 fn job_for(place: &Place, line: &str) -> String {
+    if line.contains(" operations ") {
+        let start = ["operations", "start", "cancel", "--matching", "kind:nightly", "--no-wait"];
+        return place.run(&start).out.trim().to_owned();
+    }
     if line.contains("jobs watch") {
         return place.enqueue(&["noop"]);
     }

@@ -57,6 +57,7 @@ impl PostgresStore {
             let count = self.try_number(filter, effort);
             let counted = match effort {
                 Effort::Bounded => within(self.patience(), count).await,
+                Effort::Within(span) => within(self.patience() + span, count).await,
                 Effort::Unbounded => count.await,
             };
             match counted {
@@ -73,7 +74,7 @@ impl PostgresStore {
         Ok(count)
     }
 
-    async fn view(&self) -> Result<(View, Timestamp), Fault> {
+    pub(super) async fn view(&self) -> Result<(View, Timestamp), Fault> {
         let mut session = Session::snapshot(&self.pools.general, self.mode).await?;
         let row = session.query(BEGIN).bind(self.clock.fixed()).fetch_one(session.conn()).await?;
         Ok((View(session), row.try_get("now")?))
@@ -81,7 +82,7 @@ impl PostgresStore {
 }
 
 /// A transaction that sees the database as it was at its first statement.
-struct View(Session);
+pub(super) struct View(pub(super) Session);
 
 #[async_trait]
 impl Snapshot for View {

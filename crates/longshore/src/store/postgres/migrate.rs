@@ -27,6 +27,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     },
     Migration { version: 10, name: "users", sql: include_str!("migrations/0010_users.sql") },
     Migration { version: 11, name: "requests", sql: include_str!("migrations/0011_requests.sql") },
+    Migration {
+        version: 12,
+        name: "operations",
+        sql: include_str!("migrations/0012_operations.sql"),
+    },
 ];
 
 const LOCK: &str = include_str!("migrate_lock.sql");

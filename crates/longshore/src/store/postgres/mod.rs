@@ -22,6 +22,8 @@ mod list;
 mod migrate;
 mod node;
 mod once;
+mod operate;
+mod operation;
 mod prune;
 mod queues;
 mod ranges;
@@ -55,6 +57,7 @@ use crate::access::{
 use crate::audit::{Entry, EntryEnd, EntryId, NewEntry};
 use crate::clock::Clock;
 use crate::job::{JobId, JobRow, NewJob, State};
+use crate::operation::{NewOperation, OperationAsk, OperationId, OperationRow, OperationStep};
 use crate::query::Filter;
 use crate::time::Timestamp;
 
@@ -400,6 +403,46 @@ impl Store for PostgresStore {
 
     async fn prune_entries(&self, lead: Lead, keep: Duration) -> Result<bool> {
         self.forget_audit(lead, keep).await
+    }
+
+    async fn start_operation(
+        &self,
+        operation: &NewOperation,
+        total: Count,
+    ) -> Result<OperationRow> {
+        self.keep_operation(operation, total).await
+    }
+
+    async fn operation(&self, id: OperationId) -> Result<Option<OperationRow>> {
+        self.find_operation(id).await
+    }
+
+    async fn operations(
+        &self,
+        before: Option<OperationId>,
+        most: u32,
+    ) -> Result<Vec<OperationRow>> {
+        self.list_operations(before, most).await
+    }
+
+    async fn ask_operation(&self, id: OperationId, ask: OperationAsk) -> Result<OperationRow> {
+        self.tell_operation(id, ask).await
+    }
+
+    async fn next_operation(&self) -> Result<Option<OperationId>> {
+        self.first_operation().await
+    }
+
+    async fn step_operation(&self, lead: Lead, step: &OperationStep) -> Result<OperationRow> {
+        self.do_step(lead, step).await
+    }
+
+    async fn fail_operation(&self, lead: Lead, id: OperationId, error: &str) -> Result<()> {
+        self.give_up_operation(lead, id, error).await
+    }
+
+    async fn prune_operations(&self, lead: Lead, keep: Duration) -> Result<bool> {
+        self.forget_operations(lead, keep).await
     }
 
     async fn checkup(&self, _depth: Depth) -> Result<Vec<Check>> {

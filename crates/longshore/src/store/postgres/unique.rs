@@ -391,13 +391,34 @@ pub(super) async fn retake(
         return Ok(());
     }
     let (scope, key): (String, String) = (row.try_get("scope")?, row.try_get("key")?);
-    let alive = how.query(HOLDERS).bind([holder]).fetch_optional(&mut *conn).await?.is_some();
+    let alive = is_alive(conn, holder, now).await?;
     if alive || !row.try_get::<bool, _>("while_active")? {
         let (key, holder) = (callers(&key).to_owned(), JobId::from_uuid(holder));
         return Err(StoreError::KeyHeld { key, holder, index: None }.into());
     }
     // The holder is gone without having given it back.
-    let query = how.query(MOVE).bind([scope]).bind([key]).bind([id.as_uuid()]).bind([holder]);
-    query.bind([None::<Vec<u8>>]).execute(conn).await?;
-    Ok(())
+    Ok(hand_to(conn, &(scope, key), (id.as_uuid(), holder), now).await?)
+}
+
+/// Whether the holder of a key waits or runs.
+pub(super) async fn is_alive(
+    conn: &mut PgConnection,
+    holder: Uuid,
+    now: Option<Timestamp>,
+) -> Result<bool, sqlx::Error> {
+    let how = How::silent(false, now, Repeat::No);
+    Ok(how.query(HOLDERS).bind([holder]).fetch_optional(conn).await?.is_some())
+}
+
+/// Gives a key, which this transaction has locked, to a job in place of the one that held it.
+pub(super) async fn hand_to(
+    conn: &mut PgConnection,
+    (scope, key): &(String, String),
+    (id, holder): (Uuid, Uuid),
+    now: Option<Timestamp>,
+) -> Result<(), sqlx::Error> {
+    let how = How::silent(false, now, Repeat::No);
+    let query =
+        how.query(MOVE).bind([scope.as_str()]).bind([key.as_str()]).bind([id]).bind([holder]);
+    query.bind([None::<Vec<u8>>]).execute(conn).await.map(|_| ())
 }

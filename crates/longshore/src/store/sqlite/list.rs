@@ -33,13 +33,13 @@ impl SqliteStore {
         look::count(&mut view, &wanted, effort).await.map_err(failed(doing))
     }
 
-    async fn view(&self, doing: &'static str) -> Result<View> {
+    pub(super) async fn view(&self, doing: &'static str) -> Result<View> {
         Ok(View(self.readers.begin().await.map_err(failed(doing))?))
     }
 }
 
 /// A reading transaction: it sees the file as it was at its first statement.
-struct View(Transaction<'static, Sqlite>);
+pub(super) struct View(pub(super) Transaction<'static, Sqlite>);
 
 #[async_trait]
 impl Snapshot for View {
@@ -186,7 +186,7 @@ fn groups(wanted: &Wanted) -> Option<String> {
     (!groups.is_empty()).then(|| json_array(&groups))
 }
 
-fn hex_array(ids: &[Uuid]) -> String {
+pub(super) fn hex_array(ids: &[Uuid]) -> String {
     let hex: Vec<String> = ids.iter().map(|id| id.simple().to_string()).collect();
     json_array(&hex)
 }

@@ -7,7 +7,7 @@ use super::error::failed;
 use crate::store::migration::{Migration, pending};
 use crate::store::{Result, StoreError};
 
-pub(crate) const KNOWN: [Migration; 11] = [
+pub(crate) const KNOWN: [Migration; 12] = [
     Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") },
     Migration { version: 2, name: "unique", sql: include_str!("migrations/0002_unique.sql") },
     Migration { version: 3, name: "retention", sql: include_str!("migrations/0003_retention.sql") },
@@ -23,6 +23,11 @@ pub(crate) const KNOWN: [Migration; 11] = [
     },
     Migration { version: 10, name: "users", sql: include_str!("migrations/0010_users.sql") },
     Migration { version: 11, name: "requests", sql: include_str!("migrations/0011_requests.sql") },
+    Migration {
+        version: 12,
+        name: "operations",
+        sql: include_str!("migrations/0012_operations.sql"),
+    },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS longshore_migration (

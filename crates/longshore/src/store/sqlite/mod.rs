@@ -21,6 +21,8 @@ mod migrate;
 mod mount;
 mod node;
 mod once;
+mod operate;
+mod operation;
 mod prune;
 mod queues;
 mod read;
@@ -309,6 +311,46 @@ impl Store for SqliteStore {
 
     async fn prune_entries(&self, lead: Lead, keep: Duration) -> Result<bool> {
         self.forget_audit(lead, keep).await
+    }
+
+    async fn start_operation(
+        &self,
+        operation: &NewOperation,
+        total: Count,
+    ) -> Result<OperationRow> {
+        self.keep_operation(operation, total).await
+    }
+
+    async fn operation(&self, id: OperationId) -> Result<Option<OperationRow>> {
+        self.find_operation(id).await
+    }
+
+    async fn operations(
+        &self,
+        before: Option<OperationId>,
+        most: u32,
+    ) -> Result<Vec<OperationRow>> {
+        self.list_operations(before, most).await
+    }
+
+    async fn ask_operation(&self, id: OperationId, ask: OperationAsk) -> Result<OperationRow> {
+        self.tell_operation(id, ask).await
+    }
+
+    async fn next_operation(&self) -> Result<Option<OperationId>> {
+        self.first_operation().await
+    }
+
+    async fn step_operation(&self, lead: Lead, step: &OperationStep) -> Result<OperationRow> {
+        self.do_step(lead, step).await
+    }
+
+    async fn fail_operation(&self, lead: Lead, id: OperationId, error: &str) -> Result<()> {
+        self.give_up_operation(lead, id, error).await
+    }
+
+    async fn prune_operations(&self, lead: Lead, keep: Duration) -> Result<bool> {
+        self.forget_operations(lead, keep).await
     }
 
     async fn checkup(&self, depth: Depth) -> Result<Vec<Check>> {

@@ -38,6 +38,7 @@ steps! {
     LIST = "list.sql";
     LOOK = "look.sql";
     NODE = "node.sql";
+    OPERATION = "operation.sql";
     PROBE = "probe.sql";
     PRUNE = "prune.sql";
     QUEUE_COUNTS = "queue_counts.sql";

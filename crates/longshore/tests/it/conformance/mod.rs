@@ -11,6 +11,7 @@ pub mod finish;
 pub mod hostile;
 pub mod leader;
 pub mod list;
+pub mod operations;
 pub mod queues;
 pub mod rescue;
 pub mod retention;
@@ -336,6 +337,31 @@ macro_rules! conformance {
                 an_entry_is_read_back_as_it_was_written,
                 pages_of_the_audit_log_join,
                 the_leader_prunes_the_audit_log_in_steps,
+            ];
+            operations: [
+                an_operation_is_read_back_as_it_was_started,
+                everything_must_be_meant,
+                a_retry_takes_dead_and_cancelled_jobs_and_skips_the_rest,
+                a_cancel_ends_waiting_jobs_and_asks_running_ones,
+                a_delete_leaves_nothing_and_spares_what_runs,
+                waiting_jobs_are_rescheduled_moved_and_given_another_priority,
+                a_step_is_bounded_and_the_next_goes_on,
+                jobs_that_come_later_are_not_met,
+                a_job_that_matches_again_is_not_met_again,
+                times_are_those_of_the_start_and_states_those_of_the_step,
+                an_operation_is_paused_resumed_and_cancelled_in_the_middle,
+                a_pause_beside_steps_is_obeyed,
+                two_leaders_at_once_do_no_step_twice,
+                a_leader_of_yesterday_does_no_step,
+                a_step_that_is_cut_off_is_repeated_or_was_done,
+                a_step_that_fails_changes_nothing,
+                a_job_that_the_database_refuses_stops_no_operation,
+                a_retry_takes_keys_again_or_skips,
+                a_job_that_changes_before_its_turn_is_judged_anew,
+                a_job_that_changes_while_a_step_waits_for_it_is_left_alone,
+                an_operation_that_cannot_be_read_has_failed,
+                there_are_only_so_many_open_operations,
+                the_leader_prunes_operations_that_ended,
             ];
             stress: [
                 each_job_ends_once_whatever_happens_to_its_nodes,
