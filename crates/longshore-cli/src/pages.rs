@@ -17,6 +17,7 @@ pages! {
     Lists: "docs/guide/lists.md",
     ManyJobs: "docs/guide/many-jobs.md",
     RetriesAndErrors: "docs/guide/retries-and-errors.md",
+    Tracing: "docs/guide/tracing.md",
     UniqueJobs: "docs/guide/unique-jobs.md",
     Versions: "docs/guide/versions.md",
 }

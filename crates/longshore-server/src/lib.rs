@@ -9,6 +9,7 @@ mod health; // whether this process lives, and whether it serves
 mod identity; // who asks
 mod tokens; // with what
 mod audit; // and what they do
+mod trace; // which trace a request belongs to
 mod layers; // what every request goes through
 mod metrics; // what this process counts
 mod meta; // notes of a job, changed without touching the rest

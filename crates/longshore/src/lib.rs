@@ -52,6 +52,7 @@
 //! | `tls` | | encrypted connections to PostgreSQL (rustls) |
 //! | `macros` | yes | `#[derive(Job)]`; with `testing` also `#[longshore::test]` |
 //! | `schema` | | JSON Schema of payloads, from `schemars` 1 |
+//! | `otel` | | spans for OpenTelemetry around enqueue, claim and run, linked through the job |
 //! | `testing` | | the test kit; for tests only |
 //! | `bench` | | what `longshore bench` needs |
 //!
@@ -73,6 +74,7 @@ pub mod access; // who may come in from outside
 pub mod audit; // and what they did
 pub mod store; // where jobs live: one trait, two backends
 pub mod observe; // what a process tells about itself
+mod trace; // which trace a job belongs to, and spans on its way
 mod client; // puts jobs in and answers questions about them
 pub mod extract; // what a handler may ask for
 pub mod handler; // functions that run typed jobs
@@ -105,6 +107,7 @@ pub use store::{
     Edit, EnqueueOutcome, Enqueued, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions,
 };
 pub use time::{InvalidTimestamp, Timestamp};
+pub use trace::{Trace, TraceMode};
 pub use worker::{
     Decoders, Failure, Fit, Hook, Run, RunReport, StopReason, Worker, WorkerConfig, Working,
 };

@@ -13,6 +13,8 @@ mod http;
 mod jobs;
 mod lists;
 mod migrate;
+#[cfg(feature = "otel")]
+mod otel;
 mod retention;
 mod schemathesis;
 mod serve;
