@@ -19,6 +19,7 @@ mod args;
 mod backoff; // the words on the command line
 mod exit; // exit codes, and the sentence before one
 mod settings; // flags > environment > file > defaults
+mod telemetry; // spans for a collector
 mod logs; // words on stderr
 mod connect; // opens the database, at once or with patience
 mod signals; // Ctrl-C and its like
@@ -33,6 +34,8 @@ pub use longshore_server::wire::Span;
 pub use settings::{
     HttpSettings, KindsSettings, LimitsSettings, LogFormat, LogSettings, Settings, WorkerSettings,
 };
+#[cfg(feature = "otel")]
+pub use telemetry::{Telemetry, TelemetryError};
 
 use std::process::ExitCode;
 
@@ -64,15 +67,20 @@ pub fn run(app: App) -> ExitCode {
 
 fn work(app: App, args: Args) -> Result<Exit, Failure> {
     let settings = settings::load(&args)?;
-    let kept = commands::runs_handlers(&args.command).then_some(settings.worker.log_level);
-    logs::start(&settings.log, commands::log_level(&args.command), kept)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::failed(format!("no thread to run on: {error}")))?;
+    let telemetry = telemetry::start(&app, &args.command, runtime.handle())?;
+    let kept = commands::runs_handlers(&args.command).then_some(settings.worker.log_level);
+    let level = commands::log_level(&args.command);
+    logs::start(&settings.log, level, kept, telemetry.as_ref())?;
     let json = args.common.json;
     let exit =
         runtime.block_on(commands::run(commands::Context { app, settings, json }, args.command));
+    if let Some(telemetry) = telemetry {
+        telemetry.stop();
+    }
     // Not a plain drop: that waits for handlers that were cut off and still hold a thread.
     runtime.shutdown_background();
     exit

@@ -9,14 +9,16 @@ use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::exit::Failure;
 use crate::settings::{LogFormat, LogSettings};
+use crate::telemetry::Telemetry;
 
 /// Starts logging. `level` is the command's own, used when neither the settings nor `RUST_LOG` name
 /// one. What handlers say is kept with their jobs from the level `kept` on; it is none in a command that runs no
-/// handlers.
+/// handlers. Spans go to `telemetry`, where there is one.
 pub(crate) fn start(
     settings: &LogSettings,
     level: &str,
     kept: Option<Level>,
+    telemetry: Option<&Telemetry>,
 ) -> Result<(), Failure> {
     let asked = match settings.level.as_str() {
         "" => std::env::var("RUST_LOG").ok().filter(|text| !text.is_empty()),
@@ -36,8 +38,11 @@ pub(crate) fn start(
         LogFormat::Auto | LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
     let kept = kept.map(|level| RunLog::layer().with_level(level));
-    let started =
-        tracing_subscriber::registry().with(lines.with_filter(filter)).with(kept).try_init();
+    let started = tracing_subscriber::registry()
+        .with(lines.with_filter(filter))
+        .with(kept)
+        .with(telemetry.map(Telemetry::layer))
+        .try_init();
     // An application that logs in its own way has started already, and keeps it.
     let _ = started;
     Ok(())

@@ -18,6 +18,7 @@ pages! {
     Operations: "docs/guide/operations.md",
     ManyJobs: "docs/guide/many-jobs.md",
     RetriesAndErrors: "docs/guide/retries-and-errors.md",
+    Tracing: "docs/guide/tracing.md",
     UniqueJobs: "docs/guide/unique-jobs.md",
     Versions: "docs/guide/versions.md",
 }

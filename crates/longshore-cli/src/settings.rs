@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use longshore::store::Level;
-use longshore::{Limits, WorkerConfig};
+use longshore::{Limits, TraceMode, WorkerConfig};
 use serde::{Deserialize, Serialize};
 
 use longshore_server::wire::Span;
@@ -56,6 +56,9 @@ pub struct WorkerSettings {
     pub poll: Span,
     /// What handlers log is kept with their jobs from this level on. Default `info`.
     pub log_level: Level,
+    /// How spans of runs stand to the enqueue's trace, where spans are exported: `linked` or `continued`.
+    /// Default linked.
+    pub trace: TraceMode,
     /// Whether it takes part in upkeep. Default yes.
     #[serde(deserialize_with = "layers::text_or")]
     pub upkeep: bool,
@@ -114,6 +117,7 @@ impl Default for Settings {
                 drain: Span(worker.drain_for),
                 poll: Span(worker.poll_every),
                 log_level: worker.log_level,
+                trace: worker.trace,
                 upkeep: worker.upkeep,
                 audit: Span(worker.audit_for),
             },
@@ -145,6 +149,7 @@ impl Settings {
             poll_every: self.worker.poll.0,
             drain_for: self.worker.drain.0,
             log_level: self.worker.log_level,
+            trace: self.worker.trace,
             upkeep: self.worker.upkeep,
             audit_for: self.worker.audit.0,
         }

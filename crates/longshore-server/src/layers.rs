@@ -17,6 +17,7 @@ use uuid::Uuid;
 use crate::identity::identify;
 use crate::problem::{Code, MEDIA_TYPE, Problem, Result};
 use crate::server::App;
+use crate::trace;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -39,9 +40,10 @@ async fn finished(State(app): State<App>, mut request: Request, next: Next) -> R
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let began = Instant::now();
-    // So that whatever is logged on the way names the request.
-    let span = tracing::error_span!("request", id);
-    let mut response = next.run(request).instrument(span).await;
+    let pattern = route.as_ref().map(MatchedPath::as_str);
+    let span = trace::span(&id, &method, pattern, request.headers());
+    let mut response = next.run(request).instrument(span.clone()).await;
+    trace::answered(&span, response.status());
     let problem = response.extensions_mut().remove::<Problem>().or_else(|| foreign(&response));
     if let Some(problem) = problem {
         let headers = std::mem::take(response.headers_mut());
@@ -54,7 +56,6 @@ async fn finished(State(app): State<App>, mut request: Request, next: Next) -> R
         }
     }
     let (status, took) = (response.status(), began.elapsed());
-    let pattern = route.as_ref().map(MatchedPath::as_str);
     app.client.metrics().http_answered(pattern, method.as_str(), status.as_u16(), took);
     // Health is asked for every few seconds, and says nothing new.
     if let Some(route) = route.filter(|route| !is_health(route.as_str())) {

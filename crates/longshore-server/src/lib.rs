@@ -10,6 +10,7 @@ mod config; // what may be set
 mod cookie; // how a browser shows its session
 mod health; // whether this process lives, and whether it serves
 mod identity; // who asks
+mod trace; // which trace a request belongs to
 mod layers; // what every request goes through
 mod meta; // notes of a job, changed without touching the rest
 mod metrics; // what this process counts

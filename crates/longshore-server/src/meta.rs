@@ -15,12 +15,6 @@ pub(crate) fn with(notes: Option<&str>, key: &str, value: &str) -> String {
     serde_json::to_string(&map).expect("keys that are texts")
 }
 
-/// Whether the notes have this key.
-pub(crate) fn has(notes: Option<&str>, key: &str) -> bool {
-    let map = notes.map(serde_json::from_str::<BTreeMap<String, &RawValue>>);
-    matches!(map, Some(Ok(map)) if map.contains_key(key))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,6 +29,5 @@ mod tests {
         assert_eq!(with(None, "k", "v"), r#"{"k":"v"}"#);
         assert_eq!(with(Some(r#"{"k":1}"#), "k", "v"), r#"{"k":"v"}"#);
         assert_eq!(with(Some("[1]"), "k", "v"), "[1]");
-        assert!(has(Some(r#"{"k":1}"#), "k") && !has(Some(notes), "k") && !has(None, "k"));
     }
 }

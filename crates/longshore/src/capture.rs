@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id};
-use tracing::{Event, Instrument, Subscriber};
+use tracing::{Event, Instrument, Span, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::LookupSpan;
 
@@ -108,17 +108,20 @@ fn level(level: tracing::Level) -> Level {
     }
 }
 
-/// Lets the layer know for which run the work is done.
-pub(crate) async fn within<T>(run: &Run, work: impl Future<Output = T>) -> T {
+/// Does the work in the span that `open` makes, and lets the layer know for which run. Without a layer there is a
+/// span only where it is exported.
+pub(crate) async fn within<T>(
+    run: &Run,
+    open: impl FnOnce() -> Span,
+    work: impl Future<Output = T>,
+) -> T {
     if !WANTED.load(Ordering::Relaxed) {
-        return work.await;
+        let span = if cfg!(feature = "otel") { run.within(open()) } else { Span::none() };
+        return work.instrument(span).await;
     }
     let book = Arc::clone(run.book());
     OPENING.with(|opening| opening.replace(Some(Arc::clone(&book))));
-    // As grave as can be, so that no filter by level hides it.
-    let span = tracing::error_span!(
-        target: TARGET, "run", job = %run.id(), kind = run.kind(), attempt = run.attempt()
-    );
+    let span = run.within(open());
     OPENING.with(|opening| opening.replace(None));
     CURRENT.scope(book, work.instrument(span)).await
 }

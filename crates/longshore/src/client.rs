@@ -6,6 +6,7 @@ mod bulk;
 mod each;
 mod export;
 mod funnel;
+mod once;
 mod metrics;
 mod operation;
 mod output;
@@ -22,9 +23,9 @@ use crate::observe::Metrics;
 use crate::query::Filter;
 use crate::store::{
     self, AskCancel, Check, Count, Depth, Detail, Edit, Effort, Enqueued, ListQuery, LogPage,
-    LogQuery, NodeRow, Once, Page, ProgressRow, RequestKey, Result, Store, StoreError,
-    StoreOptions, Tx,
+    LogQuery, NodeRow, Page, ProgressRow, Result, Store, StoreError, StoreOptions, Tx,
 };
+use crate::trace::Sending;
 pub use each::Acted;
 pub use export::Export;
 use funnel::Funnel;
@@ -124,27 +125,33 @@ impl Client {
     /// the caller's own id ([`NewJob::with_id`]). A job whose unique key another one holds is
     /// answered by its rule ([`crate::OnConflict`]), and only once that other one is committed.
     pub async fn enqueue(&self, job: impl Into<NewJob>) -> Result<Enqueued> {
-        let job = self.prepare(job);
-        job.check(&self.inner.limits)?;
-        let unique = job.unique.is_some();
-        let funnel = if unique { &self.inner.unique_funnel } else { &self.inner.funnel };
-        let pair = self.inner.metrics.pair(&job.kind, &job.queue);
-        let added = funnel.enqueue(job).await?;
-        pair.enqueued(u64::from(added.is_added()));
-        #[cfg(feature = "testing")]
-        self.run_inline(&[added]).await?;
-        Ok(added)
+        let (job, sending) = self.sending(job);
+        sending
+            .around(async {
+                job.check(&self.inner.limits)?;
+                let unique = job.unique.is_some();
+                let funnel = if unique { &self.inner.unique_funnel } else { &self.inner.funnel };
+                let pair = self.inner.metrics.pair(&job.kind, &job.queue);
+                let added = funnel.enqueue(job).await?;
+                pair.enqueued(u64::from(added.is_added()));
+                #[cfg(feature = "testing")]
+                self.run_inline(&[added]).await?;
+                Ok(added)
+            })
+            .await
     }
 
     /// Adds one job inside the caller's transaction: it is there if that commits, and was never
     /// there if it rolls back. Runs on the caller's task. Refused ([`StoreError::Config`]) if the
     /// transaction is on the other kind of database; on SQLite begin it with `BEGIN IMMEDIATE`.
     pub async fn enqueue_in(&self, tx: &mut impl Tx, job: impl Into<NewJob>) -> Result<Enqueued> {
-        let job = self.prepare(job);
-        job.check(&self.inner.limits)?;
-        let added = self.inner.store.enqueue_in(tx.conn(), std::slice::from_ref(&job)).await?;
-        self.tally(std::slice::from_ref(&job)).count(&added);
-        Ok(added[0])
+        let (job, sending) = self.sending(job);
+        sending
+            .around(async {
+                job.check(&self.inner.limits)?;
+                Ok(self.enqueue_all_in(tx, std::slice::from_ref(&job)).await?[0])
+            })
+            .await
     }
 
     /// Adds all of `jobs` inside the caller's transaction, or none; answers in order. A job that cannot be enqueued
@@ -154,30 +161,23 @@ impl Client {
         tx: &mut impl Tx,
         jobs: Vec<impl Into<NewJob>>,
     ) -> Result<Vec<Enqueued>> {
-        let jobs: Vec<NewJob> = jobs.into_iter().map(|job| self.prepare(job)).collect();
-        self.check_all(&jobs)?;
-        let added = self.inner.store.enqueue_in(tx.conn(), &jobs).await?;
-        self.tally(&jobs).count(&added);
-        Ok(added)
+        let mut jobs: Vec<NewJob> = jobs.into_iter().map(|job| self.prepare(job)).collect();
+        let Some(first) = jobs.first() else { return self.enqueue_all_in(tx, &[]).await };
+        let sending = Sending::of(first);
+        sending.counted(jobs.len());
+        jobs.iter_mut().for_each(|job| sending.stamp(job));
+        sending
+            .around(async {
+                self.check_all(&jobs)?;
+                self.enqueue_all_in(tx, &jobs).await
+            })
+            .await
     }
 
-    /// Adds all of `jobs`, or none, once for this request: a repeat within 24 hours adds nothing and is answered as
-    /// the first was. A job that cannot be enqueued is named by its place ([`StoreError::Invalid`]); what was
-    /// refused is not remembered.
-    pub async fn enqueue_once(&self, request: &RequestKey, jobs: Vec<NewJob>) -> Result<Once> {
-        let jobs: Vec<NewJob> = jobs.into_iter().map(|job| self.prepare(job)).collect();
-        self.check_all(&jobs)?;
-        let tally = self.tally(&jobs);
-        let request = request.clone();
-        let asked =
-            self.call(move |store| async move { store.enqueue_once(&request, &jobs).await });
-        let once = asked.await?;
-        if let Once::Now(added) = &once {
-            tally.count(added);
-            #[cfg(feature = "testing")]
-            self.run_inline(added).await?;
-        }
-        Ok(once)
+    async fn enqueue_all_in(&self, tx: &mut impl Tx, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
+        let added = self.inner.store.enqueue_in(tx.conn(), jobs).await?;
+        self.tally(jobs).count(&added);
+        Ok(added)
     }
 
     /// The same client with a hook: each job that is enqueued through it (and through its clones) goes
@@ -204,6 +204,15 @@ impl Client {
             Some(before) => before(job.into()),
             None => job.into(),
         }
+    }
+
+    /// The job as it will be added, and the span of its enqueue.
+    fn sending(&self, job: impl Into<NewJob>) -> (NewJob, Sending) {
+        let mut job = self.prepare(job);
+        let sending = Sending::of(&job);
+        sending.alone(&job);
+        sending.stamp(&mut job);
+        (job, sending)
     }
 
     fn check_all(&self, jobs: &[NewJob]) -> Result<(), Invalid> {

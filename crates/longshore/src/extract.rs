@@ -50,6 +50,7 @@ pub(crate) use tx::TxCell;
 
 use crate::client::Client;
 use crate::job::{JobError, JobId};
+pub use crate::trace::Trace;
 use crate::worker::{Run, StopReason};
 
 /// Taken from a run, for a handler.
@@ -177,24 +178,8 @@ impl FromRun for Meta {
     }
 }
 
-/// The trace that the job was enqueued in, as W3C Trace Context writes it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trace {
-    /// `traceparent`.
-    pub parent: Option<String>,
-    /// `tracestate`.
-    pub state: Option<String>,
-}
-
 impl FromRun for Trace {
     async fn from_run(run: &Run) -> Result<Trace, JobError> {
-        #[derive(serde::Deserialize, Default)]
-        struct Notes {
-            traceparent: Option<String>,
-            tracestate: Option<String>,
-        }
-        // Notes that say it otherwise are the caller's business.
-        let notes: Notes = serde_json::from_str(run.meta().unwrap_or("{}")).unwrap_or_default();
-        Ok(Trace { parent: notes.traceparent, state: notes.tracestate })
+        Ok(Trace::of_notes(run.meta()))
     }
 }

@@ -52,6 +52,7 @@
 //! | `tls` | | encrypted connections to PostgreSQL (rustls) |
 //! | `macros` | yes | `#[derive(Job)]`; with `testing` also `#[longshore::test]` |
 //! | `schema` | | JSON Schema of payloads, from `schemars` 1 |
+//! | `otel` | | spans for OpenTelemetry around enqueue, claim and run, linked through the job |
 //! | `testing` | | the test kit; for tests only |
 //! | `bench` | | what `longshore bench` needs |
 //!
@@ -74,6 +75,7 @@ pub mod audit; // and what they did
 pub mod operation; // what is done to every job that matches
 pub mod store; // where jobs live: one trait, two backends
 pub mod observe; // what a process tells about itself
+mod trace; // which trace a job belongs to, and spans on its way
 mod client; // puts jobs in and answers questions about them
 pub mod extract; // what a handler may ask for
 pub mod handler; // functions that run typed jobs
@@ -106,6 +108,7 @@ pub use store::{
     Edit, EnqueueOutcome, Enqueued, Keep, RetentionRule, RetentionScope, StoreError, StoreOptions,
 };
 pub use time::{InvalidTimestamp, Timestamp};
+pub use trace::{Trace, TraceMode};
 pub use worker::{
     Decoders, Failure, Fit, Hook, Run, RunReport, StopReason, Worker, WorkerConfig, Working,
 };

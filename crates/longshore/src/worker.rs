@@ -266,6 +266,7 @@ impl Worker {
             states: Arc::new(std::mem::take(&mut self.states)),
             hooks: Hooks::start(std::mem::take(&mut self.hooks), &on),
             log_level: self.config.log_level,
+            trace: self.config.trace,
         };
         let process = Process { worker: self, known, on, gauges: gauges.clone(), asked };
         let task = client.engine().spawn(process.run());

@@ -37,8 +37,11 @@ pub(super) struct Ours {
 pub(super) async fn start(context: &Context, client: &Client) -> Result<Option<Http>, Failure> {
     let settings = &context.settings.http;
     let Some(address) = settings.address()? else { return Ok(None) };
-    let loopback = address.ip().is_loopback();
-    if !loopback && !somebody_can_come_in(client).await? {
+    // A setting that cannot work is said before what the database lacks.
+    let config = settings.config(address)?;
+    // Metrics that are shown to everybody are a reason to listen without anybody: on a node that only works.
+    let closed = !address.ip().is_loopback() && !config.metrics_open;
+    if closed && !somebody_can_come_in(client).await? {
         let name = context.app.name;
         let words = format!(
             "http.listen is {address}, which others can reach, and nobody could come in: make a token or a user first, \
@@ -47,7 +50,7 @@ pub(super) async fn start(context: &Context, client: &Client) -> Result<Option<H
         return Err(Failure::usage(words));
     }
     let listener = TcpListener::bind(address).await.map_err(|error| unheard(address, &error))?;
-    Ok(Some(serve(client, settings.config(address)?, listener)))
+    Ok(Some(serve(client, config, listener)))
 }
 
 /// Serves the API for one person on this machine: on the address of the settings, else on port 7878 or

@@ -26,6 +26,7 @@ pub struct HttpSettings {
     /// `localhost` and its own. Default: empty, any on other addresses.
     pub hosts: String,
     /// Whether `/metrics` is shown to whoever reaches the address, without credentials. Default: no.
+    #[serde(deserialize_with = "text_or")]
     pub metrics_open: bool,
 }
 

@@ -10,6 +10,7 @@ use crate::harness::{Place, Server, both};
 both!(
     a_job_that_comes_over_http_runs,
     nobody_is_let_in_by_default,
+    metrics_are_open_only_where_somebody_said_so,
     a_server_that_stops_is_not_ready_and_still_answers,
 );
 
@@ -77,10 +78,50 @@ fn nobody_is_let_in_by_default(place: Place) {
     for (listen, words) in
         [("here", "http.listen is `here`"), ("192.0.2.1:1", "could not listen on 192.0.2.1:1")]
     {
-        place.write("longshore.toml", "");
+        // Open metrics, or it would ask for a token before it listens.
+        place.write("longshore.toml", "[http]\nmetrics_open = true");
         let said = place.run(&["serve", "--listen", listen]);
         assert!(said.code != 0 && said.err.contains(words), "{said:?}");
     }
+}
+
+fn metrics_are_open_only_where_somebody_said_so(place: Place) {
+    let closed = place.serve(&["--listen", "127.0.0.1:0"]);
+    assert_eq!(ask(&address(&closed), "GET", "/metrics", "").0, 401);
+    closed.signal("TERM");
+    assert_eq!(closed.ended(), Some(0));
+
+    // A variable holds a text, a file a value.
+    for (variable, file) in [("true", ""), ("", "[http]\nmetrics_open = true")] {
+        place.write("longshore.toml", file);
+        let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+        command.env("LONGSHORE_HTTP__METRICS_OPEN", variable);
+        let server = Server::start(command);
+        server.until_log("joined");
+        let address = address(&server);
+        let (status, page) = ask(&address, "GET", "/metrics", "");
+        assert_eq!(status, 200, "{page}");
+        assert!(page.contains("longshore_slots{queue=\"default\"} 10\n"), "{page}");
+        assert_eq!(ask(&address, "GET", "/api/v1/jobs", "").0, 401, "it opens nothing else");
+    }
+
+    // Without a token nobody could come in; but this they may see.
+    place.write("longshore.toml", "[http]\nlisten = '0.0.0.0:0'");
+    let said = place.run(&["serve"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("make a token first"), "{said:?}");
+    place.write("longshore.toml", "[http]\nlisten = '0.0.0.0:0'\nmetrics_open = true");
+    let server = place.serve(&[]);
+    let here = address(&server).replace("0.0.0.0", "127.0.0.1");
+    assert_eq!(ask(&here, "GET", "/metrics", "").0, 200);
+    assert_eq!(ask(&here, "GET", "/api/v1/jobs", "").0, 401);
+
+    place.write("longshore.toml", "");
+    let mut wrong = place.command(&["migrate", "up"]);
+    wrong.env("LONGSHORE_HTTP__METRICS_OPEN", "perhaps");
+    let said = place.said_by(wrong);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("http.metrics_open: `perhaps`"), "{said:?}");
 }
 
 fn a_server_that_stops_is_not_ready_and_still_answers(place: Place) {

@@ -14,6 +14,8 @@ mod jobs;
 mod lists;
 mod migrate;
 mod operations;
+#[cfg(feature = "otel")]
+mod otel;
 mod retention;
 mod schemathesis;
 mod serve;

@@ -236,7 +236,15 @@ async fn a_trace_is_kept_with_the_job(store: TestStore) {
     };
     let both = json!({"traceparent": parent, "tracestate": "a=1"});
     assert_eq!(add(parent, r#"{"kind": "add"}"#).await, both);
-    assert_eq!(add("nonsense", r#"{"kind": "add"}"#).await, json!(null));
+    for bad in [
+        "nonsense",
+        &parent.replace("00-", "ff-"),
+        &parent.replace("00f067aa0ba902b7", "0000000000000000"),
+    ] {
+        assert_eq!(add(bad, r#"{"kind": "add"}"#).await, json!(null), "{bad}");
+    }
+    let later = parent.replacen("00", "01", 1) + "-more";
+    assert_eq!(add(&later, r#"{"kind": "add"}"#).await, both, "a version to come");
     let own = json!({"traceparent": "mine"});
     assert_eq!(add(parent, r#"{"kind": "add", "meta": {"traceparent": "mine"}}"#).await, own);
 }

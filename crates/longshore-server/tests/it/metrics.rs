@@ -1,6 +1,8 @@
 //! The page for Prometheus: who may read it, what is on it, and that what is built on it names nothing else.
 
 use std::collections::BTreeSet;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 use longshore::observe::Shape;
 use longshore::testing::TestStore;
@@ -163,4 +165,31 @@ fn the_dashboard_and_the_alerts_name_only_metrics_that_are_there() {
     assert!(rules >= 8, "{rules} rules");
     assert_eq!(rules, alerts.matches("- alert:").count());
     assert_eq!(rules, alerts.matches("summary:").count(), "each says what it means");
+}
+
+/// Gives `page` to Prometheus's own tool, which has to be content, if it is here.
+fn promtool(what: &[&str], page: &str) {
+    let mut command = Command::new("promtool");
+    command.args(what).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut child) = command.spawn() else {
+        assert!(std::env::var("CI").is_err(), "promtool is missing: run scripts/setup-tests");
+        return println!("left out: promtool (run scripts/setup-tests)");
+    };
+    // It reads all of it, or none.
+    let _ = child.stdin.take().expect("piped").write_all(page.as_bytes());
+    let said = child.wait_with_output().expect("it ends");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let words = text(&said.stdout) + &text(&said.stderr);
+    assert!(said.status.success(), "promtool {what:?}: {words}");
+}
+
+#[longshore::test(both)]
+async fn prometheus_has_nothing_to_say_against_the_page(store: TestStore) {
+    promtool(&["check", "metrics"], &page(&store).await);
+}
+
+#[test]
+fn prometheus_has_nothing_to_say_against_the_rules() {
+    let rules = format!("{}/../../deploy/prometheus/alerts.yml", env!("CARGO_MANIFEST_DIR"));
+    promtool(&["check", "rules", &rules], "");
 }

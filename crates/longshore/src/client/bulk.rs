@@ -9,6 +9,7 @@ use super::metrics::Tally;
 use crate::engine::Engine;
 use crate::job::NewJob;
 use crate::store::{Enqueued, PART_BYTES, PART_JOBS, Part, Repeat, Result, StoreError};
+use crate::trace::Sending;
 
 /// Up to so many jobs go as one call, which is repeated by itself when its reply is lost.
 const SMALL: usize = 1_000;
@@ -25,11 +26,22 @@ impl Client {
         I: IntoIterator<Item: Into<NewJob>>,
         I::IntoIter: Send,
     {
-        let mut source = Source { jobs: jobs.into_iter(), client: self, taken: 0 };
+        let mut source = Source { jobs: jobs.into_iter(), client: self, taken: 0, sending: None };
         let first = source.part(SMALL)?;
-        if first.is_empty() {
-            return Ok(Vec::new());
-        }
+        let Some(sending) = source.sending.clone() else { return Ok(Vec::new()) };
+        let added = sending.clone().around(self.send_all(first, source)).await?;
+        sending.counted(added.len());
+        Ok(added)
+    }
+
+    async fn send_all<I>(
+        &self,
+        first: Vec<NewJob>,
+        mut source: Source<'_, I>,
+    ) -> Result<Vec<Enqueued>>
+    where
+        I: Iterator<Item: Into<NewJob>> + Send,
+    {
         let second = source.part(PART_JOBS)?;
         if second.is_empty() {
             let tally = self.tally(&first);
@@ -72,6 +84,8 @@ struct Source<'a, I> {
     jobs: I,
     client: &'a Client,
     taken: usize,
+    /// The span of the call, made with its first job.
+    sending: Option<Sending>,
 }
 
 impl<I: Iterator<Item: Into<NewJob>>> Source<'_, I> {
@@ -79,9 +93,14 @@ impl<I: Iterator<Item: Into<NewJob>>> Source<'_, I> {
     fn part(&mut self, most: usize) -> Result<Vec<NewJob>> {
         let (mut part, mut bytes) = (Vec::new(), 0);
         while part.len() < most && bytes < PART_BYTES {
-            let Some(job) = self.jobs.next().map(|job| self.client.prepare(job)) else { break };
-            let checked = job.check(&self.client.inner.limits);
-            checked.map_err(|invalid| StoreError::Invalid(invalid.at(self.taken)))?;
+            let Some(mut job) = self.jobs.next().map(|job| self.client.prepare(job)) else { break };
+            let sending = self.sending.get_or_insert_with(|| Sending::of(&job));
+            sending.stamp(&mut job);
+            if let Err(invalid) = job.check(&self.client.inner.limits) {
+                let error = StoreError::Invalid(invalid.at(self.taken));
+                sending.failed(&error);
+                return Err(error);
+            }
             self.taken += 1;
             bytes += job.size_bytes();
             part.push(job);

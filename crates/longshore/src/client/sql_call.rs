@@ -71,7 +71,7 @@ impl Client {
                 "the jobs are on SQLite, which has no function for it: use `enqueue_in`",
             ));
         }
-        let job = self.prepare(job);
+        let (job, _sending) = self.sending(job);
         job.check(&self.inner.limits)?;
         if job.backoff.is_some() {
             return Err(Invalid::new("backoff", Problem::NotInSql).into());

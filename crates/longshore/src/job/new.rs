@@ -32,7 +32,7 @@ const MAX_REDACTED: usize = 64;
 pub(crate) const MAX_VERSION: u32 = i32::MAX as u32;
 const MAX_DELAYS: usize = 100;
 const MAX_EXPONENT: i64 = 20;
-const MAX_META_BYTES: usize = 64 * 1024;
+pub(crate) const MAX_META_BYTES: usize = 64 * 1024;
 /// A hundred years, in milliseconds: spans above this are mistakes.
 pub(crate) const MAX_SPAN_MS: i64 = 100 * 366 * 86_400_000;
 
@@ -237,7 +237,7 @@ impl NewJob {
     }
 
     /// Notes of the caller, a JSON object of at most 64 KiB. The W3C trace context goes in as
-    /// `traceparent` and `tracestate`.
+    /// `traceparent` and `tracestate`; see [`NewJob::trace`].
     pub fn meta(mut self, json: impl Into<Box<str>>) -> NewJob {
         self.meta = Some(json.into());
         self

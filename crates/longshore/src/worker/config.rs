@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::audit::DEFAULT_AUDIT_FOR;
 use crate::store::{Level, StoreError};
+use crate::trace::TraceMode;
 
 /// How one worker process behaves. Plain data: flags, files and variables are the CLI's.
 #[derive(Clone, Debug)]
@@ -28,6 +29,9 @@ pub struct WorkerConfig {
     pub drain_for: Duration,
     /// Log lines of runs are kept from this level on. Default info.
     pub log_level: Level,
+    /// How the spans of runs stand to the trace that their jobs were enqueued in. Default linked. Only the feature
+    /// `otel` makes spans.
+    pub trace: TraceMode,
     /// Whether this node takes part in upkeep: rescue, and the leader's chores. Default yes.
     pub upkeep: bool,
     /// How long entries of the audit log are kept, as far as this node leads. Default 90 days.
@@ -45,6 +49,7 @@ impl Default for WorkerConfig {
             poll_every: Duration::from_secs(1),
             drain_for: Duration::from_secs(25),
             log_level: Level::Info,
+            trace: TraceMode::default(),
             upkeep: true,
             audit_for: DEFAULT_AUDIT_FOR,
         }

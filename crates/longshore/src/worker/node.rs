@@ -26,6 +26,7 @@ use crate::job::{JobId, State};
 use crate::observe::{Gauges, Load, Pair, RunOutcome};
 use crate::store::{Ack, ClaimedJob, Ending, NodeId, Result, Woken};
 use crate::time::Timestamp;
+use crate::trace::Received;
 
 /// How often a node that runs something asks whether a cancel came.
 const CANCELS_EVERY: Duration = Duration::from_millis(500);
@@ -183,7 +184,8 @@ impl Node {
             if let Some(old_no) = self.runs.take_over(&job) {
                 self.ledger.closed(old_no);
             } else if self.phase == Phase::Serving && self.fenced.is_none() {
-                self.slots.add_ready(job);
+                let received = Received::new(&job, self.config.trace);
+                self.slots.add_ready(job, received);
             } else {
                 self.endings.add(job, Ending::GivenBack);
             }
@@ -191,12 +193,12 @@ impl Node {
     }
 
     fn start_ready(&mut self) {
-        while let Some(job) = self.slots.start_next() {
+        while let Some((job, received)) = self.slots.start_next() {
             if let Some(old_no) = self.runs.take_over(&job) {
                 // It lay ready twice: claimed again after a crash of the database took the first claim.
                 self.slots.free(&job.queue, None);
                 self.ledger.closed(old_no);
-            } else if self.runs.start(&job) {
+            } else if self.runs.start(&job, received) {
                 self.gauges.started();
             } else {
                 self.slots.free(&job.queue, None);

@@ -22,6 +22,7 @@ use crate::store::{
     START, Store, StoreError,
 };
 use crate::time::Timestamp;
+use crate::trace::{Received, TraceMode};
 
 /// How long its claims stay its own. It sends no heartbeats: the clock stands while it works.
 pub(crate) const LEASE_FOR: Duration = Duration::from_secs(30);
@@ -107,6 +108,7 @@ impl Once {
             states: Arc::clone(&hands.states),
             hooks: hands.hooks.clone(),
             log_level: hands.log_level,
+            trace: TraceMode::default(),
         };
         let (runs, ends) = Runs::new(Handle::current(), hands.client.clone(), known, id);
         let once = Once { client: hands.client.clone(), store, id, no: 0, runs, ends };
@@ -201,7 +203,7 @@ impl Once {
     /// Runs the handler to its end, the job's timeout, or a cancel that it heeds.
     async fn ending(&mut self, job: &Arc<ClaimedJob>) -> Result<Option<Ending>, NotRun> {
         let mut woken = self.client.store().wakes().subscribe();
-        if !self.runs.start(job) {
+        if !self.runs.start(job, Received::default()) {
             return Ok(Some(Ending::GivenBack));
         }
         let give_up = Instant::now() + LONGEST_RUN;

@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 use super::book::Book;
 use super::commit;
@@ -22,6 +23,10 @@ use crate::extract::{Counts, States, TxCell};
 use crate::handler;
 use crate::job::{AttemptFault, JobError, JobId, Outcome};
 use crate::store::{ClaimedJob, Held, NodeId};
+use crate::trace::{self, Received, TraceMode};
+
+/// The attribute of a span that says how its run went.
+const OUTCOME: &str = "longshore.job.outcome";
 
 /// One attempt of a job, handed to its handler. Cheap to clone.
 #[derive(Clone)]
@@ -128,6 +133,45 @@ impl Run {
         self.stop.0.book.get_or_init(|| Arc::new(self.scribe.book(held, self.kind())))
     }
 
+    /// Keeps the span around it for whoever cuts it off.
+    pub(crate) fn within(&self, span: Span) -> Span {
+        let _ = self.stop.0.span.set(span.clone());
+        span
+    }
+
+    /// Its span says how it went.
+    fn tell_trace(&self, went: &Went) {
+        let Some(span) = self.stop.0.span.get() else { return };
+        let torn = matches!(self.stop_reason(), Some(StopReason::Shutdown | StopReason::LeaseLost));
+        let outcome = match went {
+            Went::Answered(Outcome::Done(_)) | Went::Committed => "done",
+            Went::Answered(Outcome::Snooze(_)) => "snoozed",
+            Went::Answered(Outcome::Throttled(_)) => "throttled",
+            Went::Answered(Outcome::Dead(error)) => {
+                trace::failed(span, "error", &error.message);
+                "dead"
+            }
+            // It broke off because its node stops; that is no failure.
+            Went::Answered(Outcome::Failed(_) | Outcome::Cancel(_) | Outcome::Interrupted)
+            | Went::Panicked(_)
+                if torn =>
+            {
+                "given_back"
+            }
+            Went::Answered(Outcome::Failed(error)) => {
+                trace::failed(span, "error", &error.message);
+                "failed"
+            }
+            Went::Panicked(words) => {
+                trace::failed(span, "panic", words);
+                "failed"
+            }
+            Went::Answered(Outcome::Cancel(_)) => "cancelled",
+            Went::Answered(Outcome::Interrupted) | Went::Dropped => "interrupted",
+        };
+        trace::note(span, OUTCOME, outcome);
+    }
+
     /// The same, if it has said something, or could have.
     pub(super) fn opened_book(&self) -> Option<&Arc<Book>> {
         self.stop.0.book.get()
@@ -188,6 +232,8 @@ struct StopInner {
     tx: TxCell,
     book: OnceLock<Arc<Book>>,
     enqueued: Counts,
+    /// The one around it, while it runs.
+    span: OnceLock<Span>,
 }
 
 impl Stop {
@@ -199,6 +245,18 @@ impl Stop {
 
     pub fn reason(&self) -> Option<StopReason> {
         self.0.reason.get().copied()
+    }
+
+    /// It ends here, whatever its code does: its span says so, for the run itself no longer can.
+    pub fn cut_off(&self) {
+        let Some(span) = self.0.span.get() else { return };
+        match self.reason() {
+            Some(StopReason::Timeout) => trace::failed(span, "timeout", "ran into its timeout"),
+            Some(StopReason::LeaseLost) => trace::failed(span, "lease_lost", "the lease was lost"),
+            Some(StopReason::Shutdown | StopReason::Cancelled) | None => {
+                trace::note(span, OUTCOME, "given_back");
+            }
+        }
     }
 
     /// The run goes on under another claim's number.
@@ -233,22 +291,28 @@ pub(super) struct Ended {
     pub delay: Option<Duration>,
 }
 
-/// Starts the handler; the end comes through `report`, however it comes.
-pub(super) fn start(
-    handler: &Handler,
-    run: Run,
-    on: &Handle,
-    (report, hooks): (Report, Hooks),
-) -> AbortHandle {
+/// What a run begins and ends with.
+pub(super) struct Around {
+    pub report: Report,
+    pub hooks: Hooks,
+    pub received: Received,
+    pub trace: TraceMode,
+}
+
+/// Starts the handler; the end comes through the report, however it comes.
+pub(super) fn start(handler: &Handler, run: Run, on: &Handle, around: Around) -> AbortHandle {
     let call = handler.call.clone();
     let work = async move {
-        let mut report = report;
+        let Around { mut report, hooks, received, trace } = around;
         report.from = Instant::now();
         hooks.started(&run);
         let again = run.clone();
         let answer = AssertUnwindSafe(async move { (call.0)(run).await });
-        let went = went(listened(&again, answer.catch_unwind()).await);
-        report.send(commit::settle(&again, went).await);
+        let open = || trace::run(&again.job, received, trace);
+        let went = went(listened(&again, open, answer.catch_unwind()).await);
+        let went = commit::settle(&again, went).await;
+        again.tell_trace(&went);
+        report.send(went);
     };
     if handler.blocks {
         let runtime = on.clone();
@@ -258,15 +322,16 @@ pub(super) fn start(
     }
 }
 
-/// The work, with `tracing`'s events of it kept if the application wants that.
+/// The work in its span, with `tracing`'s events of it kept if the application wants that.
 #[cfg(feature = "capture")]
-async fn listened<T>(run: &Run, work: impl Future<Output = T>) -> T {
-    crate::capture::within(run, work).await
+async fn listened<T>(run: &Run, open: impl FnOnce() -> Span, work: impl Future<Output = T>) -> T {
+    crate::capture::within(run, open, work).await
 }
 
 #[cfg(not(feature = "capture"))]
-async fn listened<T>(_: &Run, work: impl Future<Output = T>) -> T {
-    work.await
+async fn listened<T>(run: &Run, open: impl FnOnce() -> Span, work: impl Future<Output = T>) -> T {
+    let span = if cfg!(feature = "otel") { run.within(open()) } else { Span::none() };
+    tracing::Instrument::instrument(work, span).await
 }
 
 fn went(answer: Result<Outcome, Box<dyn Any + Send>>) -> Went {

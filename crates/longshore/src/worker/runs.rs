@@ -10,12 +10,13 @@ use tokio::task::AbortHandle;
 
 use super::hooks::Hooks;
 use super::registry::Registry;
-use super::run::{self, Ended, Report, Run, Stop, StopReason};
+use super::run::{self, Around, Ended, Report, Run, Stop, StopReason};
 use super::scribe::Scribe;
 use crate::client::Client;
 use crate::extract::States;
 use crate::job::JobId;
 use crate::store::{ClaimedJob, Level, NodeId};
+use crate::trace::{Received, TraceMode};
 
 /// One that runs.
 struct Running {
@@ -39,6 +40,7 @@ pub(super) struct Known {
     pub states: Arc<States>,
     pub hooks: Hooks,
     pub log_level: Level,
+    pub trace: TraceMode,
 }
 
 /// All that run on this node.
@@ -82,7 +84,7 @@ impl Runs {
     }
 
     /// Starts the handler of `job`; false if this node has none, which a claim by kinds rules out.
-    pub fn start(&mut self, job: &Arc<ClaimedJob>) -> bool {
+    pub fn start(&mut self, job: &Arc<ClaimedJob>, received: Received) -> bool {
         let Some(handler) = self.known.registry.get(&job.kind) else { return false };
         self.serial += 1;
         let stop = Stop::default();
@@ -99,7 +101,9 @@ impl Runs {
         };
         let report = Report::new(&run, self.serial, self.ended.clone())
             .asking(self.known.registry.backoff(&job.kind));
-        let task = run::start(handler, run, &self.on, (report, self.known.hooks.clone()));
+        let around =
+            Around { report, hooks: self.known.hooks.clone(), received, trace: self.known.trace };
+        let task = run::start(handler, run, &self.on, around);
         if let Some(deadline) = deadline {
             self.deadlines.insert((deadline, job.id));
         }
@@ -150,6 +154,7 @@ impl Runs {
     fn cut_off(&mut self, id: JobId, reason: StopReason) -> Option<Settled> {
         let run = self.remove(id)?;
         run.stop.signal(reason);
+        run.stop.cut_off();
         run.task.abort();
         self.cut_off.insert(run.serial);
         Some(settled(&run))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::store::ClaimedJob;
+use crate::trace::Received;
 
 /// The most jobs of one claim.
 pub(super) const BATCH: u32 = 500;
@@ -15,12 +16,19 @@ const READY_FOR: Duration = Duration::from_secs(1);
 /// How much of the past an average forgets with each new value.
 const FORGET: f64 = 0.05;
 
+/// A job that waits for a slot.
+struct Ready {
+    since: Instant,
+    job: Arc<ClaimedJob>,
+    received: Received,
+}
+
 /// One queue on this node.
 pub(super) struct QueueSlots {
     pub name: String,
     slots: u32,
     running: u32,
-    ready: VecDeque<(Instant, Arc<ClaimedJob>)>,
+    ready: VecDeque<Ready>,
     /// There may be jobs waiting in the database.
     pub more: bool,
     run_s: Option<f64>,
@@ -109,23 +117,23 @@ impl Slots {
     }
 
     /// Puts a claimed job where it waits for a slot.
-    pub fn add_ready(&mut self, job: Arc<ClaimedJob>) {
+    pub fn add_ready(&mut self, job: Arc<ClaimedJob>, received: Received) {
         let bytes = job.payload.len() as f64;
         // A claim answers only for queues that were asked of.
         if let Some(queue) = self.queues.iter_mut().find(|queue| queue.name == job.queue) {
             queue.bytes += (bytes - queue.bytes) * FORGET;
-            queue.ready.push_back((Instant::now(), job));
+            queue.ready.push_back(Ready { since: Instant::now(), job, received });
         }
     }
 
     /// The next job that has a slot; the slot is taken.
-    pub fn start_next(&mut self) -> Option<Arc<ClaimedJob>> {
+    pub fn start_next(&mut self) -> Option<(Arc<ClaimedJob>, Received)> {
         let queue = self
             .queues
             .iter_mut()
             .find(|queue| queue.running < queue.slots && !queue.ready.is_empty())?;
         queue.running += 1;
-        queue.ready.pop_front().map(|(_, job)| job)
+        queue.ready.pop_front().map(|Ready { job, received, .. }| (job, received))
     }
 
     /// A run ended, or never began, and its slot is free again.
@@ -144,9 +152,9 @@ impl Slots {
         let mut taken = Vec::new();
         for queue in &mut self.queues {
             let (out, stay): (VecDeque<_>, VecDeque<_>) =
-                std::mem::take(&mut queue.ready).into_iter().partition(|(_, job)| wanted(job));
+                std::mem::take(&mut queue.ready).into_iter().partition(|ready| wanted(&ready.job));
             queue.ready = stay;
-            taken.extend(out.into_iter().map(|(_, job)| job));
+            taken.extend(out.into_iter().map(|ready| ready.job));
         }
         taken
     }
@@ -156,9 +164,9 @@ impl Slots {
     pub fn take_stale(&mut self, now: Instant) -> Vec<Arc<ClaimedJob>> {
         let mut stale = Vec::new();
         for queue in &mut self.queues {
-            if queue.ready.front().is_some_and(|(since, _)| now - *since >= READY_FOR) {
+            if queue.ready.front().is_some_and(|ready| now - ready.since >= READY_FOR) {
                 queue.run_s = Some(READY_FOR.as_secs_f64());
-                stale.extend(queue.ready.drain(..).map(|(_, job)| job));
+                stale.extend(queue.ready.drain(..).map(|ready| ready.job));
             }
         }
         stale
@@ -167,7 +175,7 @@ impl Slots {
     /// When [`Slots::take_stale`] may find something.
     pub fn stale_at(&self) -> Option<Instant> {
         let oldest = self.queues.iter().filter_map(|queue| queue.ready.front());
-        oldest.map(|(since, _)| *since + READY_FOR).min()
+        oldest.map(|ready| ready.since + READY_FOR).min()
     }
 
     pub fn ready(&self) -> usize {

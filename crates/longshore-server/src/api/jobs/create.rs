@@ -14,6 +14,7 @@ use crate::once::Asked;
 use crate::problem::{Problem, Result};
 use crate::request::{Body, ThisJob, or_default};
 use crate::server::App;
+use crate::trace;
 use crate::wire::{EnqueuedView, JobBody, JobView, RerunBody, Span};
 
 /// Adds a job.
@@ -95,35 +96,7 @@ pub(super) fn new_job(body: JobBody<'_>, headers: &HeaderMap) -> Result<NewJob> 
         return Err(Problem::value("/kind", "kind is missing; it picks the handler"));
     }
     due_once(body.run_at, body.run_in)?;
-    let notes = body.meta.map(|notes| notes.get().to_owned());
-    let mut job = body.into_job()?;
-    if let Some(parent) = trace(headers).filter(|_| !meta::has(notes.as_deref(), "traceparent")) {
-        let mut notes = meta::with(notes.as_deref(), "traceparent", parent);
-        if let Some(state) = text(headers, &TRACESTATE) {
-            notes = meta::with(Some(&notes), "tracestate", state);
-        }
-        job = job.meta(notes);
-    }
-    Ok(job)
-}
-
-static TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-static TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
-
-fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
-    headers.get(name)?.to_str().ok()
-}
-
-/// The trace that the request belongs to, if it is one: `00-` and 32, 16 and 2 hexadecimal digits.
-fn trace(headers: &HeaderMap) -> Option<&str> {
-    let text = text(headers, &TRACEPARENT)?;
-    let parts: Vec<&str> = text.split('-').collect();
-    let hex = |part: &str, length: usize| {
-        part.len() == length && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    let [version, id, span, flags] = parts.as_slice() else { return None };
-    let known = hex(version, 2) && hex(id, 32) && hex(span, 16) && hex(flags, 2);
-    known.then_some(text)
+    Ok(body.into_job()?.trace(&trace::of_job(headers)))
 }
 
 async fn answer(app: &App, enqueued: Enqueued, headers: &HeaderMap) -> Result<Response> {
