@@ -123,7 +123,7 @@ fn nobody_listens_to_the_world_without_a_token(place: Place) {
 fn dev_serves_the_api_with_a_token_of_its_own(place: Place) {
     let dev = || {
         let server = Server::start(place.command(&["dev"]));
-        server.until_log("/api/docs");
+        server.until_log("/sign-in?code=");
         let log = server.log();
         let (_, rest) = log.split_once("Bearer ").expect("a token");
         let secret = rest[..68].to_owned();

@@ -49,7 +49,7 @@ fn a_user_is_made_signs_in_is_changed_and_removed(place: Place) {
     assert_eq!(sign_in(address, "another horse"), "401");
     assert_eq!(place.run(&["user", "remove", "ada"]).code, 3);
 
-    let trail = place.json(&["audit", "tail"]).to_string();
+    let trail = place.run(&["audit", "tail", "--json"]).out;
     for action in ["users.create", "users.change", "users.remove", "sessions.create"] {
         assert!(trail.contains(action), "{action}: {trail}");
     }
