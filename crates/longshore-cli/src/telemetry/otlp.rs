@@ -24,8 +24,8 @@ const FLUSH_FOR: Duration = Duration::from_secs(3);
 /// What one request may take, unless `OTEL_EXPORTER_OTLP_TIMEOUT` says so in milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Spans that tell nothing about jobs: probes, and those of the libraries below us.
-const LEFT_OUT: [&str; 7] =
-    ["longshore::health", "opentelemetry", "hyper", "h2", "rustls", "sqlx", "tower"];
+const LEFT_OUT: [&str; 6] =
+    ["longshore::health", "opentelemetry", "hyper", "h2", "rustls", "tower"];
 
 /// The exporter of spans. Ends with [`Telemetry::stop`]; dropped without, the last seconds' spans are lost.
 ///

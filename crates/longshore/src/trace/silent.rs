@@ -35,7 +35,6 @@ impl Sending {
     }
 }
 
-#[derive(Default)]
 pub(crate) struct Received;
 
 impl Received {

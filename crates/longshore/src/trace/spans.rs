@@ -151,7 +151,6 @@ impl Sending {
 }
 
 /// The span of a job that lies ready; it ends with this value.
-#[derive(Default)]
 pub(crate) struct Received(Option<Span>);
 
 impl Received {

@@ -203,7 +203,7 @@ impl Once {
     /// Runs the handler to its end, the job's timeout, or a cancel that it heeds.
     async fn ending(&mut self, job: &Arc<ClaimedJob>) -> Result<Option<Ending>, NotRun> {
         let mut woken = self.client.store().wakes().subscribe();
-        if !self.runs.start(job, Received::default()) {
+        if !self.runs.start(job, Received::new(job, TraceMode::default())) {
             return Ok(Some(Ending::GivenBack));
         }
         let give_up = Instant::now() + LONGEST_RUN;
