@@ -175,8 +175,9 @@ fn what_runs_say_has_a_place_after_the_upgrade() {
     use longshore::store::{LogQuery, Said};
     for flavour in FLAVOURS {
         run(flavour, |t: Harness| async move {
-            t.execute(format!("DROP TABLE {}", t.table("log"))).await;
-            t.execute(format!("DROP TABLE {}", t.table("progress"))).await;
+            for table in ["log", "progress", "token", "audit", "queue_stats", "operation"] {
+                t.execute(format!("DROP TABLE {}", t.table(table))).await;
+            }
             t.execute(format!("DELETE FROM {} WHERE version >= 7", t.table("migration"))).await;
             assert_eq!(t.store.schema_version().await.expect("a version"), 6);
             t.enqueue_all(&jobs(2)).await;
