@@ -315,7 +315,7 @@ pub async fn a_pause_beside_steps_is_obeyed(t: Harness) {
         if paused.state != OperationState::Paused {
             break;
         }
-        let changed = || beside.count(&query_ref(), Effort::Unbounded);
+        let changed = || beside.count(query_ref(), Effort::Unbounded);
         let before = changed().await.unwrap().value;
         assert_eq!(paused.done, before, "what is said to be done is done");
         tokio::time::sleep(5 * MILLI).await;
