@@ -9,12 +9,14 @@ use tokio::sync::watch;
 use super::prune::breath;
 use crate::engine::within;
 use crate::operation::{KEEP_OPERATIONS, OperationId, OperationStep, STEP_JOBS};
-use crate::store::{Lead, Result, Store, StoreError};
+use crate::store::{Lead, Result, Store, StoreError, Woken};
 use crate::worker::CALL_LIMIT;
 use crate::worker::patience::Patience;
 
 /// A new one is found after so long at most. Each look is a statement of an idle leader.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// And so soon after a hint that something is new, which may be anything: looks are no closer to each other.
+const AFTER_HINT: Duration = Duration::from_secs(1);
 /// And old ones are removed this often.
 const PRUNE_EVERY: Duration = Duration::from_secs(600);
 /// Where not even skipping a job helps, it is given up after so many tries.
@@ -33,8 +35,10 @@ struct Trouble {
 pub(crate) async fn run(store: Arc<dyn Store>, mut leads: watch::Receiver<Option<Lead>>) {
     let mut patience = Patience::new("operations");
     let mut stepper = Stepper { store, troubles: HashMap::new(), prune_at: Instant::now() };
+    let mut woken = stepper.store.wakes().subscribe();
     loop {
         let lead = *leads.borrow_and_update();
+        let _ = woken.take();
         let pause = match lead {
             Some(lead) => match stepper.turn(lead).await {
                 Ok(pause) => {
@@ -49,9 +53,15 @@ pub(crate) async fn run(store: Arc<dyn Store>, mut leads: watch::Receiver<Option
         };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
+            () = hint(&mut woken), if pause == LOOK_EVERY => {}
             told = leads.changed() => if told.is_err() { break },
         }
     }
+}
+
+async fn hint(woken: &mut Woken) {
+    tokio::time::sleep(AFTER_HINT).await;
+    woken.news().await;
 }
 
 struct Stepper {

@@ -10,7 +10,7 @@ use crate::job::{Invalid, Problem};
 use crate::operation::{
     MAX_OPEN_OPERATIONS, NewOperation, OperationAsk, OperationId, OperationRow, OperationState,
 };
-use crate::store::{Count, Lead, NodeId, Relation, Result, StoreError};
+use crate::store::{Count, Lead, NodeId, Relation, Result, StoreError, Wake};
 
 use super::PostgresStore;
 use super::error::{Fault, Tries};
@@ -36,7 +36,11 @@ impl PostgresStore {
         let mut tries = Tries::repeatable("start an operation");
         loop {
             match within(self.patience(), self.try_start(new, total)).await {
-                Ok(row) => return Ok(row),
+                Ok(row) => {
+                    // The leader hears it.
+                    self.tell(Wake::Look);
+                    return Ok(row);
+                }
                 Err(fault) => tries.after(self, fault).await?,
             }
         }
@@ -141,7 +145,12 @@ impl PostgresStore {
         let mut tries = Tries::repeatable("change an operation");
         loop {
             match within(self.patience(), self.try_tell(id, ask)).await {
-                Ok(row) => return Ok(row),
+                Ok(row) => {
+                    if ask == OperationAsk::Resume {
+                        self.tell(Wake::Look);
+                    }
+                    return Ok(row);
+                }
                 Err(fault) => tries.after(self, fault).await?,
             }
         }

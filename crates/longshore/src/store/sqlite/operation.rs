@@ -13,7 +13,7 @@ use crate::job::{Invalid, Problem};
 use crate::operation::{
     MAX_OPEN_OPERATIONS, NewOperation, OperationAsk, OperationId, OperationRow, OperationState,
 };
-use crate::store::{Count, Lead, NodeId, Relation, Result, StoreError};
+use crate::store::{Count, Lead, NodeId, Relation, Result, StoreError, Wake};
 use crate::time::Timestamp;
 
 /// Operations that go in one statement.
@@ -55,6 +55,8 @@ impl SqliteStore {
             return Err(Invalid::new("operations", problem).into());
         };
         tx.commit().await.map_err(failed(doing))?;
+        // The leader hears it.
+        self.hub.wake(Wake::Look);
         Ok(row)
     }
 
@@ -113,6 +115,9 @@ impl SqliteStore {
             .map_err(failed(doing))?;
         let row = operation_row(&row).map_err(failed(doing))?;
         tx.commit().await.map_err(failed(doing))?;
+        if ask == OperationAsk::Resume {
+            self.hub.wake(Wake::Look);
+        }
         Ok(row)
     }
 
