@@ -8,6 +8,7 @@ mod export;
 mod funnel;
 mod metrics;
 mod output;
+mod queues;
 mod retention;
 #[cfg(feature = "postgres")]
 mod sql_call;

@@ -10,6 +10,7 @@ pub(crate) mod keys;
 mod look;
 mod migration;
 mod node;
+mod pause;
 mod query;
 mod retention;
 pub(crate) mod said;
@@ -47,6 +48,9 @@ pub use ending::{Ack, DoneInTx, Ending, Held, MAX_THROTTLES, NodeFault};
 pub use error::StoreError;
 pub use migration::Migration;
 pub use node::{Beat, Lead, NewNode, NodeId, NodeRow, Pulse, Rescued, Term};
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) use pause::EMPTY_STEP;
+pub use pause::{Emptied, MAX_PAUSES, NewPause, Pause, PauseScope, PausesSeen, SetPause};
 pub use query::{
     Count, Cursor, Detail, Effort, InvalidCursor, ListQuery, MAX_COUNT, MAX_PAGE, Page, Position,
     Relation,
@@ -226,6 +230,21 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
 
     /// What the leader counted last, by queue, unless that is longer ago than [`COUNTED_WITHIN`]. Counts nothing.
     async fn queue_counts(&self) -> Result<Vec<QueueCount>>;
+
+    /// Pauses a queue or a kind, or sets its pause anew: a claim that begins after the answer takes nothing of it,
+    /// on whatever node. What runs goes on. Refused with [`StoreError::Invalid`] when [`MAX_PAUSES`] others are in
+    /// force. A repeat does the same again.
+    async fn pause(&self, pause: &SetPause) -> Result<Pause>;
+
+    /// Ends a pause; whether it was in force. Wakes from the start. A repeat does no harm.
+    async fn resume(&self, scope: PauseScope, name: &str) -> Result<bool>;
+
+    /// The pauses in force: queues first, by name. One whose end has come is over without anybody's doing.
+    async fn pauses(&self) -> Result<Vec<Pause>>;
+
+    /// One bounded step of emptying a queue: removes some jobs that wait in it (queued, scheduled, retrying) and
+    /// were enqueued by then, each with its payload, log and unique key. A repeat goes on.
+    async fn empty_queue(&self, queue: &str, came_by: Timestamp) -> Result<Emptied>;
 
     /// The rules of retention, the most particular first.
     async fn retention(&self) -> Result<Vec<RetentionRule>>;

@@ -13,9 +13,10 @@ use crate::job::{JobId, JobRow, NewJob, State};
 use crate::query::Filter;
 use crate::store::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, DoneInTx, Edit,
-    Effort, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId, NodeRow,
-    OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, QueueCount, Repeat, Rescued, Result,
-    RetentionRule, RetentionScope, Said, Saying, Store, Term, Traffic, WakeHub, sealed,
+    Effort, Emptied, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId,
+    NodeRow, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner, Pulse,
+    QueueCount, Repeat, Rescued, Result, RetentionRule, RetentionScope, Said, Saying, SetPause,
+    Store, Term, Traffic, WakeHub, sealed,
 };
 use crate::time::Timestamp;
 
@@ -78,6 +79,10 @@ hand_on! {
         make_partitions(lead: Lead, days: u32) -> ();
         count_queues(lead: Lead) -> ();
         queue_counts() -> Vec<QueueCount>;
+        pause(pause: &SetPause) -> Pause;
+        resume(scope: PauseScope, name: &str) -> bool;
+        pauses() -> Vec<Pause>;
+        empty_queue(queue: &str, came_by: Timestamp) -> Emptied;
         retention() -> Vec<RetentionRule>;
         set_retention(rule: &RetentionRule) -> ();
         remove_retention(scope: &RetentionScope) -> bool;
@@ -114,7 +119,7 @@ hand_on! {
             if self.faults.is_gone(claim.node) {
                 // A real worker finds itself lost by this and joins anew: its process was restarted.
                 let now = self.inner.now().await?;
-                return Ok(Claimed { jobs: Vec::new(), now, live: false, picked: 0 });
+                return Ok(Claimed { jobs: Vec::new(), now, live: false, picked: 0, pauses: Default::default() });
             }
             let claimed = self.inner.claim(claim).await?;
             if !claimed.jobs.is_empty() && self.faults.crashes_after_claim(claim.node) {

@@ -25,6 +25,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "queue_stats",
         sql: include_str!("migrations/0009_queue_stats.sql"),
     },
+    Migration { version: 10, name: "queues", sql: include_str!("migrations/0010_queues.sql") },
 ];
 
 const LOCK: &str = include_str!("migrate_lock.sql");

@@ -21,6 +21,7 @@ mod lead;
 mod list;
 mod migrate;
 mod node;
+mod pause;
 mod prune;
 mod queues;
 mod ranges;
@@ -54,10 +55,10 @@ use crate::time::Timestamp;
 
 use super::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, DoneInTx, Edit,
-    Effort, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId, NodeRow,
-    OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, QueueCount, Repeat, Rescued, Result,
-    RetentionRule, RetentionScope, Said, Saying, Store, StoreError, StoreOptions, Term, Traffic,
-    WakeHub,
+    Effort, Emptied, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId,
+    NodeRow, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner, Pulse,
+    QueueCount, Repeat, Rescued, Result, RetentionRule, RetentionScope, Said, Saying, SetPause,
+    Store, StoreError, StoreOptions, Term, Traffic, WakeHub,
 };
 use connect::{Mode, Pools};
 use error::Fault;
@@ -294,6 +295,22 @@ impl Store for PostgresStore {
 
     async fn queue_counts(&self) -> Result<Vec<QueueCount>> {
         self.all_counts().await
+    }
+
+    async fn pause(&self, pause: &SetPause) -> Result<Pause> {
+        self.set_pause(pause).await
+    }
+
+    async fn resume(&self, scope: PauseScope, name: &str) -> Result<bool> {
+        self.end_pause(scope, name).await
+    }
+
+    async fn pauses(&self) -> Result<Vec<Pause>> {
+        self.all_pauses().await
+    }
+
+    async fn empty_queue(&self, queue: &str, came_by: Timestamp) -> Result<Emptied> {
+        self.empty_step(queue, came_by).await
     }
 
     async fn retention(&self) -> Result<Vec<RetentionRule>> {

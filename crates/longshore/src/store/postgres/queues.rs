@@ -3,7 +3,10 @@
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use crate::store::{COUNTED_WITHIN, Lead, MAX_DEPTH, MAX_QUEUES, QueueCount, Result, StoreError};
+use crate::store::{
+    COUNTED_WITHIN, EMPTY_STEP, Emptied, Lead, MAX_DEPTH, MAX_QUEUES, QueueCount, Result,
+    StoreError,
+};
 use crate::time::Timestamp;
 
 use super::PostgresStore;
@@ -11,6 +14,7 @@ use super::error::{Fault, Tries};
 use super::session::{Session, within};
 
 const COUNT: &str = include_str!("queue_count.sql");
+const EMPTY: &str = include_str!("empty.sql");
 const COUNTS: &str = include_str!("queue_counts.sql");
 
 impl PostgresStore {
@@ -38,6 +42,31 @@ impl PostgresStore {
             .await?;
         session.done().await?;
         Ok(row.try_get(0)?)
+    }
+
+    pub(super) async fn empty_step(&self, queue: &str, came_by: Timestamp) -> Result<Emptied> {
+        let mut tries = Tries::repeatable("empty a queue");
+        loop {
+            match within(self.patience(), self.try_empty(queue, came_by)).await {
+                Ok(emptied) => return Ok(emptied),
+                Err(fault) => tries.after(self, fault).await?,
+            }
+        }
+    }
+
+    async fn try_empty(&self, queue: &str, came_by: Timestamp) -> Result<Emptied, Fault> {
+        let mut session = Session::single(&self.pools.chores, self.mode).await?;
+        let row = session
+            .query(EMPTY)
+            .bind(queue)
+            .bind(came_by)
+            .bind(EMPTY_STEP)
+            .fetch_one(session.conn())
+            .await?;
+        session.done().await?;
+        let found: i64 = row.try_get("found")?;
+        let removed: i64 = row.try_get("removed")?;
+        Ok(Emptied { removed: removed as u64, more: found >= EMPTY_STEP })
     }
 
     pub(super) async fn all_counts(&self) -> Result<Vec<QueueCount>> {

@@ -7,7 +7,7 @@ use super::error::failed;
 use crate::store::migration::{Migration, pending};
 use crate::store::{Result, StoreError};
 
-pub(crate) const KNOWN: [Migration; 9] = [
+pub(crate) const KNOWN: [Migration; 10] = [
     Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") },
     Migration { version: 2, name: "unique", sql: include_str!("migrations/0002_unique.sql") },
     Migration { version: 3, name: "retention", sql: include_str!("migrations/0003_retention.sql") },
@@ -21,6 +21,7 @@ pub(crate) const KNOWN: [Migration; 9] = [
         name: "queue_stats",
         sql: include_str!("migrations/0009_queue_stats.sql"),
     },
+    Migration { version: 10, name: "queues", sql: include_str!("migrations/0010_queues.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS longshore_migration (

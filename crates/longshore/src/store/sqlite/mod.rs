@@ -20,6 +20,7 @@ mod list;
 mod migrate;
 mod mount;
 mod node;
+mod pause;
 mod prune;
 mod queues;
 mod read;
@@ -206,6 +207,22 @@ impl Store for SqliteStore {
 
     async fn queue_counts(&self) -> Result<Vec<QueueCount>> {
         self.all_counts().await
+    }
+
+    async fn pause(&self, pause: &SetPause) -> Result<Pause> {
+        self.set_pause(pause).await
+    }
+
+    async fn resume(&self, scope: PauseScope, name: &str) -> Result<bool> {
+        self.end_pause(scope, name).await
+    }
+
+    async fn pauses(&self) -> Result<Vec<Pause>> {
+        self.all_pauses().await
+    }
+
+    async fn empty_queue(&self, queue: &str, came_by: Timestamp) -> Result<Emptied> {
+        self.empty_step(queue, came_by).await
     }
 
     async fn retention(&self) -> Result<Vec<RetentionRule>> {

@@ -31,6 +31,7 @@ steps! {
     CHECKUP = "checkup.sql";
     CLAIM = "claim.sql";
     EDIT = "edit.sql";
+    EMPTY = "empty.sql";
     ENQUEUE = "enqueue.sql";
     FINISH = "finish.sql";
     HOST = "host.sql";
@@ -38,6 +39,7 @@ steps! {
     LIST = "list.sql";
     LOOK = "look.sql";
     NODE = "node.sql";
+    PAUSE = "pause.sql";
     PROBE = "probe.sql";
     PRUNE = "prune.sql";
     QUEUE_COUNTS = "queue_counts.sql";
