@@ -10,6 +10,7 @@ mod metrics;
 mod output;
 mod queues;
 mod retention;
+mod stats;
 #[cfg(feature = "postgres")]
 mod sql_call;
 
@@ -28,9 +29,11 @@ pub use each::Acted;
 pub use export::Export;
 use funnel::Funnel;
 pub use output::OutputError;
+pub use queues::{KindRow, QueueRow};
 pub use retention::{PruneOptions, PruneReport};
 #[cfg(feature = "postgres")]
 pub use sql_call::SqlCall;
+pub use stats::Stats;
 
 /// A handle on the jobs of one database. Cheap to clone; all clones share its connections.
 ///

@@ -16,7 +16,7 @@ use crate::store::{
     Effort, Emptied, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId,
     NodeRow, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner, Pulse,
     QueueCount, Repeat, Rescued, Result, RetentionRule, RetentionScope, Said, Saying, SetPause,
-    Store, Term, Traffic, WakeHub, sealed,
+    Store, StoredKind, Term, Traffic, WakeHub, Wish, sealed,
 };
 use crate::time::Timestamp;
 
@@ -72,6 +72,9 @@ hand_on! {
         forget_keys(lead: Lead) -> bool;
         join(node: &NewNode) -> ();
         nodes() -> Vec<NodeRow>;
+        wish(node: NodeId, wish: Option<Wish>) -> ();
+        kinds() -> Vec<StoredKind>;
+        running() -> Vec<(String, u64)>;
         rescue() -> Rescued;
         sweep(lead: Lead) -> Rescued;
         lead(node: NodeId, for_: Duration) -> Option<Term>;
@@ -83,6 +86,7 @@ hand_on! {
         resume(scope: PauseScope, name: &str) -> bool;
         pauses() -> Vec<Pause>;
         empty_queue(queue: &str, came_by: Timestamp) -> Emptied;
+        change_mark() -> u64;
         retention() -> Vec<RetentionRule>;
         set_retention(rule: &RetentionRule) -> ();
         remove_retention(scope: &RetentionScope) -> bool;

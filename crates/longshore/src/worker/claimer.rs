@@ -144,6 +144,18 @@ impl Claimer {
         }));
     }
 
+    /// Only asks for a claim whose reply was lost: for a node that claims nothing more, and stays.
+    pub fn settle(&mut self, client: &Client, now: Instant) {
+        if self.recall && self.call.is_none() && self.not_before.is_none_or(|at| now >= at) {
+            self.ask_again(client);
+        }
+    }
+
+    /// When that is due.
+    pub fn settle_at(&self) -> Option<Instant> {
+        self.not_before.filter(|_| self.recall && self.call.is_none())
+    }
+
     fn ask_again(&mut self, client: &Client) {
         let (store, node, no) = (Arc::clone(client.store()), self.node, self.no);
         self.call = Some(client.engine().spawn(async move {

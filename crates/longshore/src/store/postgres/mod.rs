@@ -18,6 +18,7 @@ mod enqueue;
 mod error;
 mod finish;
 mod lead;
+mod kinds;
 mod list;
 mod migrate;
 mod node;
@@ -58,7 +59,7 @@ use super::{
     Effort, Emptied, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId,
     NodeRow, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner, Pulse,
     QueueCount, Repeat, Rescued, Result, RetentionRule, RetentionScope, Said, Saying, SetPause,
-    Store, StoreError, StoreOptions, Term, Traffic, WakeHub,
+    Store, StoreError, StoreOptions, StoredKind, Term, Traffic, WakeHub, Wish,
 };
 use connect::{Mode, Pools};
 use error::Fault;
@@ -269,6 +270,18 @@ impl Store for PostgresStore {
         self.all_nodes().await
     }
 
+    async fn wish(&self, node: NodeId, wish: Option<Wish>) -> Result<()> {
+        self.ask_node(node, wish).await
+    }
+
+    async fn kinds(&self) -> Result<Vec<StoredKind>> {
+        self.all_kinds().await
+    }
+
+    async fn running(&self) -> Result<Vec<(String, u64)>> {
+        self.count_running().await
+    }
+
     async fn rescue(&self) -> Result<Rescued> {
         self.rescue_lost().await
     }
@@ -311,6 +324,10 @@ impl Store for PostgresStore {
 
     async fn empty_queue(&self, queue: &str, came_by: Timestamp) -> Result<Emptied> {
         self.empty_step(queue, came_by).await
+    }
+
+    async fn change_mark(&self) -> Result<u64> {
+        self.mark_of_changes().await
     }
 
     async fn retention(&self) -> Result<Vec<RetentionRule>> {

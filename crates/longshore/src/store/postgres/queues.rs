@@ -15,6 +15,8 @@ use super::session::{Session, within};
 
 const COUNT: &str = include_str!("queue_count.sql");
 const EMPTY: &str = include_str!("empty.sql");
+const RUNNING: &str = include_str!("running.sql");
+const CHANGE_MARK: &str = include_str!("change_mark.sql");
 const COUNTS: &str = include_str!("queue_counts.sql");
 
 impl PostgresStore {
@@ -67,6 +69,42 @@ impl PostgresStore {
         let found: i64 = row.try_get("found")?;
         let removed: i64 = row.try_get("removed")?;
         Ok(Emptied { removed: removed as u64, more: found >= EMPTY_STEP })
+    }
+
+    pub(super) async fn count_running(&self) -> Result<Vec<(String, u64)>> {
+        let mut tries = Tries::repeatable("count what runs");
+        loop {
+            match within(self.patience(), self.try_running()).await {
+                Ok(running) => return Ok(running),
+                Err(fault) => tries.after(self, fault).await?,
+            }
+        }
+    }
+
+    async fn try_running(&self) -> Result<Vec<(String, u64)>, Fault> {
+        let mut session = Session::single(&self.pools.general, self.mode).await?;
+        let query = session.query(RUNNING).bind(i64::from(MAX_QUEUES));
+        let rows = query.fetch_all(session.conn()).await?;
+        session.done().await?;
+        let count = |row: &PgRow| Ok((row.try_get(0)?, row.try_get::<i64, _>(1)? as u64));
+        rows.iter().map(count).collect()
+    }
+
+    pub(super) async fn mark_of_changes(&self) -> Result<u64> {
+        let mut tries = Tries::repeatable("look for changes");
+        loop {
+            match within(self.patience(), self.try_change_mark()).await {
+                Ok(mark) => return Ok(mark as u64),
+                Err(fault) => tries.after(self, fault).await?,
+            }
+        }
+    }
+
+    async fn try_change_mark(&self) -> Result<i64, Fault> {
+        let mut session = Session::single(&self.pools.general, self.mode).await?;
+        let row = session.query(CHANGE_MARK).fetch_one(session.conn()).await?;
+        session.done().await?;
+        Ok(row.try_get(0)?)
     }
 
     pub(super) async fn all_counts(&self) -> Result<Vec<QueueCount>> {

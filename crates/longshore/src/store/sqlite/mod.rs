@@ -16,6 +16,7 @@ mod enqueue;
 mod error;
 mod finish;
 mod host;
+mod kinds;
 mod list;
 mod migrate;
 mod mount;
@@ -181,6 +182,18 @@ impl Store for SqliteStore {
         self.all_nodes().await
     }
 
+    async fn wish(&self, node: NodeId, wish: Option<Wish>) -> Result<()> {
+        self.ask_node(node, wish).await
+    }
+
+    async fn kinds(&self) -> Result<Vec<StoredKind>> {
+        self.all_kinds().await
+    }
+
+    async fn running(&self) -> Result<Vec<(String, u64)>> {
+        self.count_running().await
+    }
+
     async fn rescue(&self) -> Result<Rescued> {
         self.rescue_lost().await
     }
@@ -223,6 +236,10 @@ impl Store for SqliteStore {
 
     async fn empty_queue(&self, queue: &str, came_by: Timestamp) -> Result<Emptied> {
         self.empty_step(queue, came_by).await
+    }
+
+    async fn change_mark(&self) -> Result<u64> {
+        self.mark_of_changes().await
     }
 
     async fn retention(&self) -> Result<Vec<RetentionRule>> {

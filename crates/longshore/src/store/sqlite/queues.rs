@@ -64,6 +64,20 @@ impl SqliteStore {
         Ok(Emptied { removed, more: removed as i64 >= EMPTY_STEP })
     }
 
+    pub(super) async fn count_running(&self) -> Result<Vec<(String, u64)>> {
+        let doing = "count what runs";
+        let mut conn = self.read(doing).await?;
+        let rows = sqlx::query(QUEUE_COUNTS.step("running"))
+            .bind(MAX_QUEUES)
+            .fetch_all(&mut *conn)
+            .await
+            .map_err(failed(doing))?;
+        let count = |row: &sqlx::sqlite::SqliteRow| {
+            Ok((row.try_get("queue")?, row.try_get::<i64, _>("running")? as u64))
+        };
+        rows.iter().map(count).collect::<sqlx::Result<_>>().map_err(failed(doing))
+    }
+
     pub(super) async fn all_counts(&self) -> Result<Vec<QueueCount>> {
         let doing = "read how deep the queues are";
         let now = self.clock.now();

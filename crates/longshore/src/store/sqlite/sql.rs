@@ -35,6 +35,7 @@ steps! {
     ENQUEUE = "enqueue.sql";
     FINISH = "finish.sql";
     HOST = "host.sql";
+    KINDS = "kinds.sql";
     LEADER = "leader.sql";
     LIST = "list.sql";
     LOOK = "look.sql";

@@ -11,6 +11,7 @@ pub mod finish;
 pub mod hostile;
 pub mod leader;
 pub mod list;
+pub mod node;
 pub mod pause;
 pub mod queues;
 pub mod rescue;
@@ -176,6 +177,18 @@ macro_rules! conformance {
                 a_count_that_nobody_renews_is_not_told_for_ever,
                 a_count_under_an_old_term_is_refused,
                 odd_names_of_queues_are_counted_byte_by_byte,
+            ];
+            node: [
+                a_node_hears_what_it_is_asked_with_its_next_heartbeat,
+                others_see_what_a_node_is_at,
+                a_node_that_is_gone_cannot_be_asked,
+                a_wish_wakes_heartbeats_alone,
+                a_process_that_joins_anew_is_still_asked,
+                nodes_tell_of_their_kinds_and_the_greatest_version_has_the_say,
+                a_kind_that_nobody_runs_is_forgotten_in_the_end,
+                odd_kinds_are_told_of_and_many_are_bounded,
+                a_queue_is_known_by_its_jobs_its_nodes_or_its_pause,
+                a_change_of_a_job_changes_the_mark,
             ];
             pause: [
                 nothing_of_a_paused_queue_is_taken_by_nobody,

@@ -28,6 +28,7 @@ pub mod transactions;
 pub mod typed;
 pub mod versions;
 pub mod wakes;
+pub mod wishes;
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -311,6 +312,12 @@ macro_rules! every_worker_case {
                 a_pause_that_ends_by_itself_is_over_at_once,
                 a_node_that_starts_while_paused_waits,
                 polling_alone_obeys,
+            ];
+            wishes: [
+                a_quiet_node_claims_nothing_finishes_what_runs_and_goes_on_when_asked,
+                a_node_is_told_at_once_by_its_own_process,
+                a_stop_from_elsewhere_is_like_one_from_here,
+                a_quiet_process_that_is_lost_joins_anew_and_stays_quiet,
             ];
             wakes: [
                 an_idle_worker_starts_a_job_at_once,
