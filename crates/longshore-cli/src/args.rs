@@ -5,6 +5,7 @@ mod audit;
 mod edit;
 mod enqueue;
 mod lists;
+mod queues;
 mod token;
 
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ use longshore_server::wire::Span;
 pub(crate) use audit::{AuditCommand, TailArgs};
 pub(crate) use edit::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
 pub(crate) use enqueue::EnqueueArgs;
+pub(crate) use queues::{KindsCommand, NodesCommand, PauseArgs, QueuesCommand};
 pub(crate) use token::{CreateTokenArgs, TokenCommand};
 
 const EXIT_CODES: &str = "\
@@ -84,7 +86,13 @@ pub(crate) enum Command {
     /// Decode the jobs that wait with this program's handlers, before it is rolled out; nothing runs
     #[command(after_help = QUERY)]
     CheckDeploy(CheckDeployArgs),
-    /// Look at the processes that run jobs
+    /// Look at queues, pause and empty them
+    #[command(subcommand)]
+    Queues(QueuesCommand),
+    /// Look at kinds of jobs, and pause them
+    #[command(subcommand)]
+    Kinds(KindsCommand),
+    /// Look at the processes that run jobs, and stop them
     #[command(subcommand)]
     Nodes(NodesCommand),
     /// How long ended jobs are kept
@@ -265,12 +273,6 @@ pub(crate) struct BenchArgs {
     /// What another benchmark made of this machine just now, in transactions a second; printed along
     #[arg(long, value_name = "TPS")]
     pub yardstick: Option<f64>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum NodesCommand {
-    /// List nodes, live ones first
-    List,
 }
 
 #[derive(Debug, Subcommand)]

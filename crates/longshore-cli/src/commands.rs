@@ -9,9 +9,11 @@ mod doctor;
 mod enqueue;
 mod http;
 mod jobs;
+mod kinds;
 mod migrate;
 mod nodes;
 mod prune;
+mod queues;
 mod retention;
 mod serve;
 mod token;
@@ -59,6 +61,8 @@ async fn carry_out(context: Context, command: Command) -> Result<Exit, Failure> 
         Command::Enqueue(args) => enqueue::run(context, *args).await,
         Command::Jobs(command) => jobs::run(context, command).await,
         Command::CheckDeploy(args) => check_deploy::run(context, args).await,
+        Command::Queues(command) => queues::run(context, command).await,
+        Command::Kinds(command) => kinds::run(context, command).await,
         Command::Nodes(command) => nodes::run(context, command).await,
         Command::Retention(command) => retention::run(context, command).await,
         Command::Prune(args) => prune::run(context, args).await,

@@ -74,7 +74,7 @@ impl From<StoreError> for Failure {
             | StoreError::SharedMount { .. }
             | StoreError::OtherHost { .. }
             | StoreError::Cursor(_) => Exit::Usage,
-            StoreError::NotFound(_) => Exit::NotFound,
+            StoreError::NotFound(_) | StoreError::NoNode(_) => Exit::NotFound,
             StoreError::Refused { .. }
             | StoreError::VersionChanged { .. }
             | StoreError::KeyHeld { .. }

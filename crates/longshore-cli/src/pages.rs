@@ -16,6 +16,7 @@ pages! {
     FirstJob: "docs/guide/first-job.md",
     Lists: "docs/guide/lists.md",
     ManyJobs: "docs/guide/many-jobs.md",
+    Queues: "docs/guide/queues.md",
     RetriesAndErrors: "docs/guide/retries-and-errors.md",
     UniqueJobs: "docs/guide/unique-jobs.md",
     Versions: "docs/guide/versions.md",

@@ -1,8 +1,12 @@
 //! The route table: which right, which handler. Paths and methods stand at the handlers.
 
 mod audit;
+mod events;
 mod jobs;
+mod kinds;
 mod nodes;
+mod queues;
+mod stats;
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
@@ -44,7 +48,21 @@ pub(crate) fn router(config: &ServerConfig) -> OpenApiRouter<App> {
         (Right::JobsEdit, routes!(change::run_now)),
         (Right::JobsEdit, routes!(change::reschedule)),
         (Right::JobsDelete, routes!(change::delete)),
+        (Right::QueuesRead, routes!(queues::list)),
+        (Right::QueuesRead, routes!(queues::show)),
+        (Right::QueuesPause, routes!(queues::pause)),
+        (Right::QueuesPause, routes!(queues::resume)),
+        (Right::QueuesEmpty, routes!(queues::empty)),
         (Right::NodesRead, routes!(nodes::list)),
+        (Right::NodesStop, routes!(nodes::quiet)),
+        (Right::NodesStop, routes!(nodes::resume)),
+        (Right::NodesStop, routes!(nodes::stop)),
+        (Right::KindsRead, routes!(kinds::list)),
+        (Right::KindsRead, routes!(kinds::show)),
+        (Right::KindsPause, routes!(kinds::pause)),
+        (Right::KindsPause, routes!(kinds::resume)),
+        (Right::StatsRead, routes!(stats::now)),
+        (Right::EventsRead, routes!(events::listen)),
         (Right::AuditRead, routes!(audit::list)),
     ];
     let routes = table

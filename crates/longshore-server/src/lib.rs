@@ -5,6 +5,7 @@
 
 mod api; // the route table, and a handler each
 mod config; // what may be set
+mod events; // hears that something has changed, for all who listen
 mod health; // whether this process lives, and whether it serves
 mod identity; // who asks
 mod tokens; // with what

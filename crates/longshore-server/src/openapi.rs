@@ -30,7 +30,13 @@ pub(crate) fn finished(mut document: OpenApi) -> OpenApi {
         .build();
     document.tags = Some(vec![
         TagBuilder::new().name("jobs").description(Some("Jobs, one at a time and many.")).build(),
+        TagBuilder::new().name("queues").description(Some("Queues: pausing, emptying.")).build(),
+        TagBuilder::new().name("kinds").description(Some("What nodes can run.")).build(),
         TagBuilder::new().name("nodes").description(Some("The processes that run jobs.")).build(),
+        TagBuilder::new()
+            .name("stats")
+            .description(Some("Numbers of now, and when they change."))
+            .build(),
         TagBuilder::new().name("audit").description(Some("Who changed what.")).build(),
     ]);
     let components = document.components.get_or_insert_default();

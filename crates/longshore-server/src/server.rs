@@ -7,6 +7,7 @@ use axum::Router;
 use longshore::Client;
 
 use crate::config::ServerConfig;
+use crate::events::Events;
 use crate::health::Readiness;
 use crate::problem::{Code, Problem};
 use crate::tokens::Tokens;
@@ -40,6 +41,7 @@ pub(crate) struct Inner {
     pub config: ServerConfig,
     pub readiness: Readiness,
     pub tokens: Tokens,
+    pub events: Events,
 }
 
 impl Deref for App {
@@ -88,7 +90,8 @@ impl Server {
     fn build(self, end: impl FnOnce(Router<App>) -> Router<App>) -> Router {
         let Server { client, config, readiness } = self;
         let tokens = Tokens::new(config.rate);
-        let app = App(Arc::new(Inner { client, config, readiness, tokens }));
+        let events = Events::new(config.streams);
+        let app = App(Arc::new(Inner { client, config, readiness, tokens, events }));
         let (api, document) = api::router(&app.config).split_for_parts();
         let document = openapi::finished(document);
         let router =

@@ -7,8 +7,11 @@ mod audit;
 mod edit;
 mod export;
 mod job;
+mod kind;
 mod new_job;
+mod queue;
 mod span;
+mod stats;
 
 pub use action::{CancelBody, RerunBody, RescheduleBody, RetryBody};
 pub use answer::{BatchAnswer, BatchResult, CountView, EnqueuedView, NodesView};
@@ -16,7 +19,10 @@ pub use audit::{AuditView, EntryView};
 pub use edit::EditBody;
 pub use export::{ExportFormat, json_line};
 pub use job::{AttemptView, CancelView, JobView, PageView, ProgressView, ShownView, StateWord};
+pub use kind::{KindView, KindsView};
 pub use new_job::{
     BackoffBody, JobBody, MAX_ATTEMPTS, OnConflictWord, PRIORITIES, UniqueParts, VERSIONS, within,
 };
+pub use queue::{EmptiedView, PauseBody, PauseView, QueueView, QueuesView};
 pub use span::{InvalidSpan, Span, Timeout};
+pub use stats::StatsView;

@@ -5,7 +5,10 @@ use longshore::audit::{EntryEnd, EntryId, NewEntry};
 use longshore::{Client, JobId};
 
 use super::{Context, user_name};
-use crate::args::{Command, JobsCommand, RetentionCommand, ScopeArgs, TokenCommand, WhichArgs};
+use crate::args::{
+    Command, JobsCommand, KindsCommand, NodesCommand, PauseArgs, QueuesCommand, RetentionCommand,
+    ScopeArgs, TokenCommand, WhichArgs,
+};
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
 
@@ -75,6 +78,10 @@ impl Change {
         Some(Change { action, target, count: Some(ids.len() as u64), why: None })
     }
 
+    fn pause(action: &'static str, args: &PauseArgs) -> Option<Change> {
+        Some(Change { why: args.why.clone(), ..Change::of(action, &args.name)? })
+    }
+
     /// Without `--yes` nothing is changed.
     fn which(action: &'static str, which: &WhichArgs) -> Option<Change> {
         match &which.matching {
@@ -88,6 +95,10 @@ impl Change {
 fn change(command: &Command) -> Option<Change> {
     match command {
         Command::Jobs(command) => of_jobs(command),
+        Command::Queues(command) => of_queues(command),
+        Command::Kinds(KindsCommand::Pause(args)) => Change::pause("kinds.pause", args),
+        Command::Kinds(KindsCommand::Resume { name }) => Change::of("kinds.resume", name),
+        Command::Nodes(command) => of_nodes(command),
         Command::Retention(RetentionCommand::Set { scope, .. }) => {
             Change::of("retention.set", scope_words(scope))
         }
@@ -101,6 +112,24 @@ fn change(command: &Command) -> Option<Change> {
             Change::of("tokens.revoke", id.parse::<TokenId>().ok()?.to_string())
         }
         _ => None,
+    }
+}
+
+fn of_queues(command: &QueuesCommand) -> Option<Change> {
+    match command {
+        QueuesCommand::Pause(args) => Change::pause("queues.pause", args),
+        QueuesCommand::Resume { name } => Change::of("queues.resume", name),
+        QueuesCommand::Empty { name, yes: true } => Change::of("queues.empty", name),
+        QueuesCommand::List | QueuesCommand::Empty { yes: false, .. } => None,
+    }
+}
+
+fn of_nodes(command: &NodesCommand) -> Option<Change> {
+    match command {
+        NodesCommand::List => None,
+        NodesCommand::Quiet { id } => Change::of("nodes.quiet", id.to_string()),
+        NodesCommand::Resume { id } => Change::of("nodes.resume", id.to_string()),
+        NodesCommand::Stop { id } => Change::of("nodes.stop", id.to_string()),
     }
 }
 

@@ -13,6 +13,7 @@ mod http;
 mod jobs;
 mod lists;
 mod migrate;
+mod queues;
 mod retention;
 mod schemathesis;
 mod serve;

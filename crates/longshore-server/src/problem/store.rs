@@ -16,7 +16,7 @@ impl From<StoreError> for Problem {
         let detail = error.to_string();
         match error {
             StoreError::Invalid(invalid) => invalid.into(),
-            StoreError::NotFound(_) => Problem::new(Code::NotFound, detail),
+            StoreError::NotFound(_) | StoreError::NoNode(_) => Problem::new(Code::NotFound, detail),
             StoreError::Refused { .. } => Problem::new(Code::Refused, detail),
             StoreError::KeyHeld { index, .. } => {
                 Problem::new(Code::KeyHeld, &detail).fault(of_job(index, "/unique_key", detail))

@@ -185,6 +185,8 @@ async fn counts(store: &dyn Store) -> Result<Vec<QueueCount>> {
 }
 
 async fn kinds(store: Arc<dyn Store>) -> Result<Vec<KindRow>> {
+    // The nodes first: whoever is among them has told of its kinds.
+    let nodes = store.nodes().await?;
     let mut rows = BTreeMap::new();
     for kind in store.kinds().await? {
         let row = kind_row(&mut rows, &kind.known.name);
@@ -192,7 +194,7 @@ async fn kinds(store: Arc<dyn Store>) -> Result<Vec<KindRow>> {
         row.schema = kind.known.schema;
         row.seen_at = Some(kind.seen_at);
     }
-    for kind in live(&store.nodes().await?).flat_map(|node| &node.kinds) {
+    for kind in live(&nodes).flat_map(|node| &node.kinds) {
         kind_row(&mut rows, kind).nodes += 1;
     }
     for pause in of_scope(store.pauses().await?, PauseScope::Kind) {
