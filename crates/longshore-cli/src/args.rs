@@ -6,6 +6,7 @@ mod edit;
 mod enqueue;
 mod lists;
 mod operations;
+mod queues;
 mod token;
 mod user;
 
@@ -25,6 +26,7 @@ pub(crate) use audit::{AuditCommand, TailArgs};
 pub(crate) use edit::{CancelArgs, EditArgs, MatchingArgs, RetryArgs, WhenArgs, WhichArgs};
 pub(crate) use enqueue::EnqueueArgs;
 pub(crate) use operations::{OperationsCommand, StartArgs};
+pub(crate) use queues::{KindsCommand, NodesCommand, PauseArgs, QueuesCommand};
 pub(crate) use token::{CreateTokenArgs, TokenCommand};
 pub(crate) use user::{ChangeUserArgs, CreateUserArgs, UserCommand};
 
@@ -91,7 +93,13 @@ pub(crate) enum Command {
     /// Do something to all jobs that match: start it, look at it, pause, resume or cancel it
     #[command(subcommand)]
     Operations(OperationsCommand),
-    /// Look at the processes that run jobs
+    /// Look at queues, pause and empty them
+    #[command(subcommand)]
+    Queues(QueuesCommand),
+    /// Look at kinds of jobs, and pause them
+    #[command(subcommand)]
+    Kinds(KindsCommand),
+    /// Look at the processes that run jobs, and stop them
     #[command(subcommand)]
     Nodes(NodesCommand),
     /// How long ended jobs are kept
@@ -266,12 +274,6 @@ pub(crate) struct BenchArgs {
     /// What another benchmark made of this machine just now, in transactions a second; printed along
     #[arg(long, value_name = "TPS")]
     pub yardstick: Option<f64>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum NodesCommand {
-    /// List nodes, live ones first
-    List,
 }
 
 #[derive(Debug, Subcommand)]

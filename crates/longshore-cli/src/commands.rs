@@ -9,10 +9,12 @@ mod doctor;
 mod enqueue;
 mod http;
 mod jobs;
+mod kinds;
 mod migrate;
 mod nodes;
 mod operations;
 mod prune;
+mod queues;
 mod retention;
 mod serve;
 mod token;
@@ -62,6 +64,8 @@ async fn carry_out(context: Context, command: Command) -> Result<Exit, Failure> 
         Command::Jobs(command) => jobs::run(context, command).await,
         Command::CheckDeploy(args) => check_deploy::run(context, args).await,
         Command::Operations(command) => operations::run(context, command).await,
+        Command::Queues(command) => queues::run(context, command).await,
+        Command::Kinds(command) => kinds::run(context, command).await,
         Command::Nodes(command) => nodes::run(context, command).await,
         Command::Retention(command) => retention::run(context, command).await,
         Command::Prune(args) => prune::run(context, args).await,

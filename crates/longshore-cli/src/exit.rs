@@ -74,7 +74,9 @@ impl From<StoreError> for Failure {
             | StoreError::SharedMount { .. }
             | StoreError::OtherHost { .. }
             | StoreError::Cursor(_) => Exit::Usage,
-            StoreError::NotFound(_) | StoreError::NoOperation(_) => Exit::NotFound,
+            StoreError::NotFound(_) | StoreError::NoOperation(_) | StoreError::NoNode(_) => {
+                Exit::NotFound
+            }
             StoreError::Refused { .. }
             | StoreError::OperationRefused { .. }
             | StoreError::VersionChanged { .. }

@@ -17,6 +17,7 @@ pages! {
     Lists: "docs/guide/lists.md",
     Operations: "docs/guide/operations.md",
     ManyJobs: "docs/guide/many-jobs.md",
+    Queues: "docs/guide/queues.md",
     RetriesAndErrors: "docs/guide/retries-and-errors.md",
     Tracing: "docs/guide/tracing.md",
     UniqueJobs: "docs/guide/unique-jobs.md",

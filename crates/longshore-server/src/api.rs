@@ -2,9 +2,13 @@
 
 mod access;
 mod audit;
+mod events;
 mod jobs;
+mod kinds;
 mod nodes;
 mod operations;
+mod queues;
+mod stats;
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
@@ -60,7 +64,21 @@ pub(crate) fn router(config: &ServerConfig) -> OpenApiRouter<App> {
         (Right::JobsBulk, routes!(operations::pause)),
         (Right::JobsBulk, routes!(operations::resume)),
         (Right::JobsBulk, routes!(operations::cancel)),
+        (Right::QueuesRead, routes!(queues::list)),
+        (Right::QueuesRead, routes!(queues::show)),
+        (Right::QueuesPause, routes!(queues::pause)),
+        (Right::QueuesPause, routes!(queues::resume)),
+        (Right::QueuesEmpty, routes!(queues::empty)),
         (Right::NodesRead, routes!(nodes::list)),
+        (Right::NodesStop, routes!(nodes::quiet)),
+        (Right::NodesStop, routes!(nodes::resume)),
+        (Right::NodesStop, routes!(nodes::stop)),
+        (Right::KindsRead, routes!(kinds::list)),
+        (Right::KindsRead, routes!(kinds::show)),
+        (Right::KindsPause, routes!(kinds::pause)),
+        (Right::KindsPause, routes!(kinds::resume)),
+        (Right::StatsRead, routes!(stats::now)),
+        (Right::EventsRead, routes!(events::listen)),
         (Right::AuditRead, routes!(audit::list)),
         (Right::UsersManage, routes!(sessions::list)),
         (Right::UsersManage, routes!(sessions::revoke)),

@@ -32,6 +32,8 @@ pub struct ServerConfig {
     /// Whether `/metrics` is shown to whoever reaches this server, without the right `metrics:read`. Default no: it
     /// names kinds and queues.
     pub metrics_open: bool,
+    /// How many event streams may be open at a time. Default 100.
+    pub streams: usize,
 }
 
 impl Default for ServerConfig {
@@ -47,6 +49,7 @@ impl Default for ServerConfig {
             longest_wait: Duration::from_secs(60),
             hosts: None,
             metrics_open: false,
+            streams: 100,
         }
     }
 }

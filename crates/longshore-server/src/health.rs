@@ -2,7 +2,6 @@
 //! nothing that needs them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::extract::State;
@@ -11,6 +10,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use longshore::StoreError;
 use serde::Serialize;
+use tokio::sync::watch;
 
 use crate::server::App;
 
@@ -19,17 +19,23 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whether requests may still be sent here.
 #[derive(Clone, Debug, Default)]
-pub struct Readiness(Arc<AtomicBool>);
+pub struct Readiness(Arc<watch::Sender<bool>>);
 
 impl Readiness {
     /// From now on it is not ready: another server is to be asked. It still answers.
     pub fn drain(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.send_replace(true);
     }
 
     /// Whether it is being stopped.
     pub fn drains(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        *self.0.borrow()
+    }
+
+    /// Waits until it is being stopped.
+    pub(crate) async fn drained(&self) {
+        // The sender is ours, so this ends only when it has come to it.
+        let _ = self.0.subscribe().wait_for(|drains| *drains).await;
     }
 }
 

@@ -8,6 +8,7 @@ mod audit; // what they do leaves a trace
 mod bucket; // how much may be done at once
 mod config; // what may be set
 mod cookie; // how a browser shows its session
+mod events; // hears that something has changed, for all who listen
 mod health; // whether this process lives, and whether it serves
 mod identity; // who asks
 mod trace; // which trace a request belongs to

@@ -34,7 +34,13 @@ pub(crate) fn finished(mut document: OpenApi) -> OpenApi {
             .name("operations")
             .description(Some("One action on every job that matches."))
             .build(),
+        TagBuilder::new().name("queues").description(Some("Queues: pausing, emptying.")).build(),
+        TagBuilder::new().name("kinds").description(Some("What nodes can run.")).build(),
         TagBuilder::new().name("nodes").description(Some("The processes that run jobs.")).build(),
+        TagBuilder::new()
+            .name("stats")
+            .description(Some("Numbers of now, and when they change."))
+            .build(),
         TagBuilder::new()
             .name("access")
             .description(Some("Who comes in, and with which rights."))

@@ -8,6 +8,7 @@ use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequest, Path, Qu
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use longshore::JobId;
+use longshore::store::NodeId;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
@@ -149,17 +150,43 @@ impl<S: Send + Sync> FromRequestParts<S> for ThisJob {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<ThisJob> {
-        let Path(text) = Path::<String>::from_request_parts(parts, state)
-            .await
-            .map_err(|rejection| Problem::new(Code::BadParameter, rejection.body_text()))?;
-        text.parse().map(ThisJob).map_err(|_| {
-            let shown: String = text.chars().take(64).flat_map(char::escape_debug).collect();
-            let detail = format!(
-                "`{shown}` is no job's id; an id is a UUID such as 019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10"
-            );
-            Problem::parameter("id", detail)
-        })
+        let text = in_address(parts, state).await?;
+        text.parse().map(ThisJob).map_err(|_| no_id(&text, "job"))
     }
+}
+
+/// The node that the address names.
+#[derive(IntoParams)]
+#[into_params(names("id"), parameter_in = Path)]
+pub(crate) struct ThisNode(
+    /// The node.
+    #[param(value_type = String, format = Uuid)]
+    pub NodeId,
+);
+
+impl<S: Send + Sync> FromRequestParts<S> for ThisNode {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<ThisNode> {
+        let text = in_address(parts, state).await?;
+        text.parse().map(ThisNode).map_err(|_| no_id(&text, "node"))
+    }
+}
+
+/// The one part of the address that differs.
+async fn in_address<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<String> {
+    let Path(text) = Path::<String>::from_request_parts(parts, state)
+        .await
+        .map_err(|rejection| Problem::new(Code::BadParameter, rejection.body_text()))?;
+    Ok(text)
+}
+
+fn no_id(text: &str, of: &str) -> Problem {
+    let shown: String = text.chars().take(64).flat_map(char::escape_debug).collect();
+    let detail = format!(
+        "`{shown}` is no {of}'s id; an id is a UUID such as 019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10"
+    );
+    Problem::parameter("id", detail)
 }
 
 /// The parameters behind the `?`.
@@ -173,5 +200,22 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
             .await
             .map_err(|rejection| Problem::new(Code::BadParameter, rejection.body_text()))?;
         Ok(Params(params))
+    }
+}
+
+/// The queue or kind that the address names.
+#[derive(IntoParams)]
+#[into_params(names("name"), parameter_in = Path)]
+pub(crate) struct Named(
+    /// Its name, percent-encoded where it has to be.
+    #[param(value_type = String, min_length = 1, max_length = 255)]
+    pub String,
+);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named> {
+        in_address(parts, state).await.map(Named)
     }
 }

@@ -43,12 +43,19 @@ rights! {
     JobsDelete     "jobs:delete"     Admin    "Remove jobs with all that is known of them."
     JobsBulk       "jobs:bulk"       Operator "Do to all jobs that match what one may do to a single one."
     JobsReveal     "jobs:reveal"     Admin    "See the fields of payloads that are hidden from others."
+    QueuesRead     "queues:read"     Viewer   "Look at queues: how deep they are, what is paused."
+    QueuesPause    "queues:pause"    Operator "Pause queues, and end their pauses."
+    QueuesEmpty    "queues:empty"    Admin    "Delete all jobs that wait in a queue."
     NodesRead      "nodes:read"      Viewer   "Look at the processes that run jobs."
+    NodesStop      "nodes:stop"      Operator "Make nodes quiet, let them go on, stop them."
     AuditRead      "audit:read"      Admin    "See who changed what."
     MetricsRead    "metrics:read"    Viewer   "Read what the process counts, at /metrics."
     UsersManage    "users:manage"    Admin    "Add, change and remove users, and end their sessions."
     TokensManage   "tokens:manage"   Admin    "Make, list and revoke API tokens."
     KindsRead      "kinds:read"      Viewer   "Look at the kinds that can be run."
+    KindsPause     "kinds:pause"     Operator "Pause kinds, and end their pauses."
+    StatsRead      "stats:read"      Viewer   "Look at the numbers of now: what waits, what runs, who is there."
+    EventsRead     "events:read"     Viewer   "Hear that something has changed; of a topic only with the right to look at it."
 }
 
 /// What somebody is trusted with. Each role has all that the one before it has.

@@ -7,6 +7,7 @@ use axum::Router;
 use longshore::Client;
 
 use crate::config::ServerConfig;
+use crate::events::Events;
 use crate::health::Readiness;
 use crate::problem::{Code, Problem};
 use crate::secrets::Secrets;
@@ -43,6 +44,7 @@ pub(crate) struct Inner {
     pub secrets: Secrets,
     pub attempts: Attempts,
     pub code: OneTime,
+    pub events: Events,
 }
 
 impl Deref for App {
@@ -92,6 +94,7 @@ impl Server {
         let Server { client, config, readiness } = self;
         let code = OneTime::new(config.sign_in_code.clone());
         let secrets = Secrets::new(config.rate);
+        let events = Events::new(config.streams);
         let app = App(Arc::new(Inner {
             client,
             config,
@@ -99,6 +102,7 @@ impl Server {
             secrets,
             attempts: Attempts::default(),
             code,
+            events,
         }));
         let (api, document) = api::router(&app.config).split_for_parts();
         let document = openapi::finished(document);

@@ -8,9 +8,12 @@ mod audit;
 mod edit;
 mod export;
 mod job;
+mod kind;
 mod new_job;
 mod operation;
+mod queue;
 mod span;
+mod stats;
 
 pub use access::{
     ChangePasswordBody, ChangeUserBody, MadeTokenView, MeView, NewTokenBody, NewUserBody,
@@ -23,8 +26,11 @@ pub use audit::{AuditView, EntryView};
 pub use edit::EditBody;
 pub use export::{ExportFormat, json_line};
 pub use job::{AttemptView, CancelView, JobView, PageView, ProgressView, ShownView, StateWord};
+pub use kind::{KindView, KindsView};
 pub use new_job::{
     BackoffBody, JobBody, MAX_ATTEMPTS, OnConflictWord, PRIORITIES, UniqueParts, VERSIONS, within,
 };
 pub use operation::{ArgumentsBody, DryRunView, OperationBody, OperationView, OperationsView};
+pub use queue::{EmptiedView, PauseBody, PauseView, QueueView, QueuesView};
 pub use span::{InvalidSpan, Span, Timeout};
+pub use stats::StatsView;

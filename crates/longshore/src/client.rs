@@ -10,7 +10,9 @@ mod once;
 mod metrics;
 mod operation;
 mod output;
+mod queues;
 mod retention;
+mod stats;
 #[cfg(feature = "postgres")]
 mod sql_call;
 
@@ -31,9 +33,11 @@ pub use export::Export;
 use funnel::Funnel;
 pub use operation::Helper;
 pub use output::OutputError;
+pub use queues::{KindRow, QueueRow};
 pub use retention::{PruneOptions, PruneReport};
 #[cfg(feature = "postgres")]
 pub use sql_call::SqlCall;
+pub use stats::Stats;
 
 /// A handle on the jobs of one database. Cheap to clone; all clones share its connections.
 ///

@@ -92,7 +92,9 @@ pub mod bench; // the figure, the floor and the ratio
 pub use capture::RunLog;
 #[cfg(feature = "postgres")]
 pub use client::SqlCall;
-pub use client::{Acted, Client, Export, Helper, OutputError, PruneOptions, PruneReport};
+pub use client::{
+    Acted, Client, Export, Helper, KindRow, OutputError, PruneOptions, PruneReport, QueueRow, Stats,
+};
 pub use clock::Clock;
 pub use job::{
     Backoff, IntoOutcome, Job, JobError, JobId, JobRow, Limits, NewJob, OnConflict, Outcome, State,

@@ -7,10 +7,12 @@ mod edit;
 mod ending;
 mod error;
 pub(crate) mod keys;
+mod kind;
 mod look;
 mod migration;
 mod node;
 mod operation;
+mod pause;
 mod query;
 pub(crate) mod once;
 mod retention;
@@ -51,9 +53,15 @@ pub use claim::{
 pub use edit::Edit;
 pub use ending::{Ack, DoneInTx, Ending, Held, MAX_THROTTLES, NodeFault};
 pub use error::StoreError;
+pub use kind::{KnownKind, MAX_KNOWN, MAX_SCHEMA_BYTES, StoredKind};
 pub use migration::Migration;
-pub use node::{Beat, Lead, NewNode, NodeId, NodeRow, Pulse, Rescued, Term};
+pub use node::{
+    Beat, InvalidNodeId, Lead, NewNode, NodeId, NodeRow, NodeState, Pulse, Rescued, Term, Wish,
+};
 pub use once::{Once, REQUESTS_KEPT, RequestKey};
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) use pause::EMPTY_STEP;
+pub use pause::{Emptied, MAX_PAUSES, NewPause, Pause, PauseScope, PausesSeen, SetPause};
 pub use query::{
     Count, Cursor, Detail, Effort, InvalidCursor, ListQuery, MAX_COUNT, MAX_PAGE, Page, Position,
     Relation,
@@ -192,10 +200,11 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// says if there may be more.
     async fn count(&self, filter: &Filter, effort: Effort) -> Result<Count>;
 
-    /// Adds a node's row. Its lease starts now.
+    /// Adds a node's row, and what it tells of its kinds. Its lease starts now.
     async fn join(&self, node: &NewNode) -> Result<()>;
 
-    /// Renews the lease of all that the node holds, and forgets claims that are over. A node that
+    /// Renews the lease of all that the node holds, forgets claims that are over, keeps what the node is at and
+    /// answers what it is asked to be. A node that
     /// is lost or unknown is told so and nothing is written.
     async fn beat(&self, beat: &Beat) -> Result<Pulse>;
 
@@ -205,6 +214,17 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
 
     /// All nodes, live ones first, newest first; at most 1,000.
     async fn nodes(&self) -> Result<Vec<NodeRow>>;
+
+    /// Asks a live node to be quiet or to stop, or with `None` to serve; it hears of it with its next heartbeat, and
+    /// where it can be told at once. [`StoreError::NoNode`] if no live one has this id. A repeat changes nothing.
+    async fn wish(&self, node: NodeId, wish: Option<Wish>) -> Result<()>;
+
+    /// The kinds that nodes have described, by name; at most [`MAX_KNOWN`]. One that no live node runs is forgotten
+    /// 30 days after it was described last.
+    async fn kinds(&self) -> Result<Vec<StoredKind>>;
+
+    /// How many jobs run, by queue; at most [`MAX_QUEUES`].
+    async fn running(&self) -> Result<Vec<(String, u64)>>;
 
     /// Gives away the jobs of nodes whose lease ran out, of at most 10 nodes: queued again, or dead
     /// when their attempts are used up, or cancelled if that was asked for. The nodes are marked
@@ -233,6 +253,25 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
 
     /// What the leader counted last, by queue, unless that is longer ago than [`COUNTED_WITHIN`]. Counts nothing.
     async fn queue_counts(&self) -> Result<Vec<QueueCount>>;
+
+    /// Pauses a queue or a kind, or sets its pause anew: a claim that begins after the answer takes nothing of it,
+    /// on whatever node. What runs goes on. Refused with [`StoreError::Invalid`] when [`MAX_PAUSES`] others are in
+    /// force. A repeat does the same again.
+    async fn pause(&self, pause: &SetPause) -> Result<Pause>;
+
+    /// Ends a pause; whether it was in force. Wakes from the start. A repeat does no harm.
+    async fn resume(&self, scope: PauseScope, name: &str) -> Result<bool>;
+
+    /// The pauses in force: queues first, by name. One whose end has come is over without anybody's doing.
+    async fn pauses(&self) -> Result<Vec<Pause>>;
+
+    /// One bounded step of emptying a queue: removes some jobs that wait in it (queued, scheduled, retrying) and
+    /// were enqueued by then, each with its payload, log and unique key. A repeat goes on.
+    async fn empty_queue(&self, queue: &str, came_by: Timestamp) -> Result<Emptied>;
+
+    /// A number that is another one whenever jobs may have changed; it may change for nothing. Cheap enough to be asked
+    /// for twice a second.
+    async fn change_mark(&self) -> Result<u64>;
 
     /// The rules of retention, the most particular first.
     async fn retention(&self) -> Result<Vec<RetentionRule>>;

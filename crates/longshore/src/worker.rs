@@ -36,7 +36,7 @@ use crate::extract::{Given, States};
 use crate::handler::{self, BlockingHandler, Call, Handler, Layered, RunService, Takes};
 use crate::job::{IntoOutcome, Job};
 use crate::observe::{Gauges, Health};
-use crate::store::{NewNode, NodeId, Result, StoreError};
+use crate::store::{KnownKind, NewNode, NodeId, Result, StoreError, Wish};
 use crate::upkeep;
 pub(crate) use book::Book;
 pub use config::WorkerConfig;
@@ -268,7 +268,8 @@ impl Worker {
             log_level: self.config.log_level,
             trace: self.config.trace,
         };
-        let process = Process { worker: self, known, on, gauges: gauges.clone(), asked };
+        let process =
+            Process { worker: self, known, on, gauges: gauges.clone(), asked, wish: None };
         let task = client.engine().spawn(process.run());
         Ok(Working { task, ask, gauges })
     }
@@ -303,7 +304,8 @@ impl Worker {
         })
     }
 
-    /// Starts serving, goes on until `stop` is ready, whatever it answers, and stops as [`Working::stop`] does.
+    /// Starts serving, goes on until `stop` is ready, whatever it answers, and stops as [`Working::stop`] does. Returns
+    /// as well when somebody asks this node to stop ([`Client::stop_node`]).
     ///
     /// ```no_run
     /// # async fn example(worker: longshore::Worker) -> Result<(), longshore::StoreError> {
@@ -311,9 +313,11 @@ impl Worker {
     /// # }
     /// ```
     pub async fn run_until(self, stop: impl Future) -> Result<()> {
-        let working = self.start()?;
-        stop.await;
-        working.stop().await;
+        let mut working = self.start()?;
+        tokio::select! {
+            _ = stop => working.stop().await,
+            () = working.stopped() => {}
+        }
         Ok(())
     }
 }
@@ -350,7 +354,7 @@ impl Working {
         self.ask.send_replace(Asked::Force);
     }
 
-    /// Waits until it has stopped.
+    /// Waits until it has stopped: it was asked to, here or by [`Client::stop_node`].
     pub async fn stopped(&mut self) {
         if let Err(error) = (&mut self.task).await
             && error.is_panic()
@@ -374,6 +378,8 @@ struct Process {
     on: Handle,
     gauges: Gauges,
     asked: watch::Receiver<Asked>,
+    /// What was asked of it from elsewhere; it holds when the process joins anew.
+    wish: Option<Wish>,
 }
 
 impl Process {
@@ -402,6 +408,8 @@ impl Process {
                 queues: self.worker.queues.clone(),
                 kinds: self.known.registry.kinds(),
                 lease_for: self.worker.config.lease_for,
+                wish: self.wish,
+                known: KnownKind::bounded(self.known.registry.known()),
             };
             let sent = Instant::now();
             let store = self.worker.client.store();
@@ -433,7 +441,7 @@ impl Process {
         let parts = (Slots::new(queues), runs, claimer);
         let mut node = Node::new(client.clone(), config.clone(), id, parts, self.gauges.clone());
 
-        let first = Beating { sent: joined, lost: false, quiet_until: None };
+        let first = Beating { sent: joined, lost: false, quiet_until: None, wish: self.wish };
         let (tell, beating) = watch::channel(first);
         let heartbeat = Heartbeat {
             store: Arc::clone(client.store()),
@@ -441,6 +449,7 @@ impl Process {
             lease_for: config.lease_for,
             every: config.heartbeat_every,
             over: node.ledger.over(),
+            state: node.state(),
         };
         client.engine().spawn(heartbeat.run(tell));
         let (end_upkeep, upkeep_ends) = watch::channel(false);
@@ -459,7 +468,9 @@ impl Process {
 
         let woken = client.store().wakes().subscribe();
         let inputs = Inputs { ends, beating, asked: self.asked.clone(), woken };
+        let wishes = inputs.beating.clone();
         let over = node.serve(inputs).await;
+        self.wish = wishes.borrow().wish;
         scribe.abort();
         end_upkeep.send_replace(true);
         if over == Over::Stopped {

@@ -116,6 +116,8 @@ impl Http {
 
     /// Takes no new connections, and waits for the requests that are there.
     pub async fn stop(self) {
+        // Streams of events end when they hear of it.
+        self.readiness.drain();
         let _ = self.stop.send(());
         let patience = std::time::Duration::from_secs(5);
         if let Ok(Ok(Err(error))) = tokio::time::timeout(patience, self.task).await {

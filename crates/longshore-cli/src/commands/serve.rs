@@ -57,7 +57,7 @@ pub(super) fn listen() -> Result<Signals, Failure> {
     Signals::listen().map_err(|error| Failure::failed(format!("could not hear signals: {error}")))
 }
 
-/// Serves until a signal comes and what runs has ended. A second signal gives running jobs back at
+/// Serves until a signal comes, or somebody asks this node to stop, and what runs has ended. A second signal gives running jobs back at
 /// once; a third leaves them to be rescued.
 pub(super) async fn serve_until_stopped(
     mut working: Working,
@@ -66,8 +66,10 @@ pub(super) async fn serve_until_stopped(
 ) {
     let signal = tokio::select! {
         signal = signals.next() => signal,
-        // Only when it cannot go on; it has said why.
-        () = working.stopped() => return,
+        () = working.stopped() => {
+            tracing::info!("stopped: somebody asked this node to");
+            return;
+        }
     };
     let before = working.health();
     tracing::info!(running = before.running, "{signal}: stopping; a second signal forces it");

@@ -6,8 +6,8 @@ use longshore::{Client, JobId};
 
 use super::{Context, user_name};
 use crate::args::{
-    CancelArgs, Command, JobsCommand, OperationsCommand, RetentionCommand, ScopeArgs, TokenCommand,
-    UserCommand, WhichArgs,
+    CancelArgs, Command, JobsCommand, KindsCommand, NodesCommand, OperationsCommand, PauseArgs,
+    QueuesCommand, RetentionCommand, ScopeArgs, TokenCommand, UserCommand, WhichArgs,
 };
 use crate::connect::open_existing;
 use crate::exit::{Exit, Failure};
@@ -78,6 +78,10 @@ impl Change {
         Some(Change { action, target, count: Some(ids.len() as u64), why: None })
     }
 
+    fn pause(action: &'static str, args: &PauseArgs) -> Option<Change> {
+        Some(Change { why: args.why.clone(), ..Change::of(action, &args.name)? })
+    }
+
     /// Without `--yes` nothing is changed.
     fn which(action: &'static str, which: &WhichArgs) -> Option<Change> {
         match &which.all.matching {
@@ -101,6 +105,10 @@ fn change(command: &Command) -> Option<Change> {
     match command {
         Command::Jobs(command) => of_jobs(command),
         Command::Operations(command) => of_operations(command),
+        Command::Queues(command) => of_queues(command),
+        Command::Kinds(KindsCommand::Pause(args)) => Change::pause("kinds.pause", args),
+        Command::Kinds(KindsCommand::Resume { name }) => Change::of("kinds.resume", name),
+        Command::Nodes(command) => of_nodes(command),
         Command::Retention(RetentionCommand::Set { scope, .. }) => {
             Change::of("retention.set", scope_words(scope))
         }
@@ -117,6 +125,24 @@ fn change(command: &Command) -> Option<Change> {
         Command::User(UserCommand::Change(args)) => Change::of("users.change", &args.name),
         Command::User(UserCommand::Remove { name }) => Change::of("users.remove", name),
         _ => None,
+    }
+}
+
+fn of_queues(command: &QueuesCommand) -> Option<Change> {
+    match command {
+        QueuesCommand::Pause(args) => Change::pause("queues.pause", args),
+        QueuesCommand::Resume { name } => Change::of("queues.resume", name),
+        QueuesCommand::Empty { name, yes: true } => Change::of("queues.empty", name),
+        QueuesCommand::List | QueuesCommand::Empty { yes: false, .. } => None,
+    }
+}
+
+fn of_nodes(command: &NodesCommand) -> Option<Change> {
+    match command {
+        NodesCommand::List => None,
+        NodesCommand::Quiet { id } => Change::of("nodes.quiet", id.to_string()),
+        NodesCommand::Resume { id } => Change::of("nodes.resume", id.to_string()),
+        NodesCommand::Stop { id } => Change::of("nodes.stop", id.to_string()),
     }
 }
 

@@ -16,6 +16,7 @@ mod migrate;
 mod operations;
 #[cfg(feature = "otel")]
 mod otel;
+mod queues;
 mod retention;
 mod schemathesis;
 mod serve;

@@ -78,6 +78,8 @@ codes! {
         "The unique key or the `Idempotency-Key` was used with another payload or for another request."
     TooMany "too_many_requests" TOO_MANY_REQUESTS "Too many requests"
         "These credentials have used up their requests for the moment. `Retry-After` says when there are more."
+    TooManyStreams "too_many_streams" TOO_MANY_REQUESTS "Too many streams are open"
+        "This server has as many event streams open as it may. Close some, ask another server, or poll: `Retry-After` says when to try again."
     Internal "internal" INTERNAL_SERVER_ERROR "A fault of this program"
         "Nobody but the program is to blame. The server's log has more below the request's id."
     Unavailable "unavailable" SERVICE_UNAVAILABLE "The database does not answer"

@@ -16,7 +16,7 @@ impl From<StoreError> for Problem {
         let detail = error.to_string();
         match error {
             StoreError::Invalid(invalid) => invalid.into(),
-            StoreError::NotFound(_) | StoreError::NoOperation(_) => {
+            StoreError::NotFound(_) | StoreError::NoOperation(_) | StoreError::NoNode(_) => {
                 Problem::new(Code::NotFound, detail)
             }
             StoreError::Refused { .. } | StoreError::OperationRefused { .. } => {

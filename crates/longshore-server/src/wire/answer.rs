@@ -136,6 +136,10 @@ pub struct NodeView {
     /// When it was found to be lost.
     #[schema(format = DateTime)]
     lost_at: Option<String>,
+    /// What it is at, as it said last: `serving`, `quiet` or `stopping`.
+    state: String,
+    /// What it was asked to be: `quiet` or `stop`; null: to serve.
+    wish: Option<String>,
     /// Whether its lease holds now.
     live: bool,
     /// How many jobs it runs.

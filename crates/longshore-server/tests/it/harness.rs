@@ -45,6 +45,11 @@ impl Api {
         answer
     }
 
+    /// An answer whose body has no end.
+    pub async fn open(&self, request: Request<Body>) -> axum::response::Response {
+        self.0.clone().oneshot(request).await.expect("a router does not fail")
+    }
+
     pub async fn get(&self, path: &str) -> Answer {
         self.send(request("GET", path, None)).await
     }

@@ -23,7 +23,7 @@ pub fn routes() -> Vec<(String, String, Right)> {
             assert_eq!(operation["security"][0]["token"][0], word);
             let path = path
                 .replace("{id}", "019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10")
-                .replace("{name}", "nobody");
+                .replace("{name}", "mail");
             routes.push((method.to_uppercase(), path, *right));
         }
     }

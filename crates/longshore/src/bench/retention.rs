@@ -167,6 +167,8 @@ impl Load {
             queues: vec![(QUEUE.to_owned(), self.per_s)],
             kinds: vec![KIND.to_owned()],
             lease_for,
+            wish: None,
+            known: Vec::new(),
         };
         self.store.join(&node).await
     }

@@ -81,6 +81,8 @@ async fn join(store: &dyn Store) -> Result<NodeId> {
         queues: vec![(QUEUE.to_owned(), A_STATEMENT)],
         kinds: vec![KIND.to_owned()],
         lease_for: Duration::from_secs(600),
+        wish: None,
+        known: Vec::new(),
     };
     store.join(&node).await?;
     Ok(id)

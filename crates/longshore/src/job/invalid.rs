@@ -5,6 +5,7 @@ use std::fmt;
 use super::json::JsonFault;
 use super::name::NameFault;
 use super::state::State;
+use crate::time::Timestamp;
 
 /// A job that cannot be enqueued: which field, what is wrong with it and, in a call with several
 /// jobs, which of them. Nothing of the call was written.
@@ -63,6 +64,14 @@ pub enum Problem {
     /// A point in time outside the years 0000 to 9999.
     #[error("is outside 0000-01-01T00:00:00Z to 9999-12-31T23:59:59.999999Z")]
     Time,
+    /// An end that has come already.
+    #[error("is {until}, which is over: now it is {now}")]
+    Past {
+        /// The end given.
+        until: Timestamp,
+        /// Now, by the store's clock.
+        now: Timestamp,
+    },
     /// A state in which no job has ended.
     #[error("is {state}; it may be succeeded, cancelled or dead")]
     NotAnEnd {

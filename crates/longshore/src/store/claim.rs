@@ -4,7 +4,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use super::NodeId;
+use super::{NodeId, PausesSeen};
 use crate::job::new::MAX_VERSION;
 use crate::job::redact::redact;
 use crate::job::{Backoff, JobId};
@@ -68,6 +68,8 @@ pub struct Claimed {
     /// How many rows were found; more than `jobs` when some were changed meanwhile, and then it is
     /// worth looking again from the same marks.
     pub picked: usize,
+    /// The pauses that it obeyed.
+    pub pauses: PausesSeen,
 }
 
 /// A job that this node holds now.

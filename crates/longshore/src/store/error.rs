@@ -1,5 +1,6 @@
 //! What can go wrong in a store, sorted by what the caller can do.
 
+use super::node::NodeId;
 use super::query::InvalidCursor;
 use crate::job::{Event, Invalid, JobId, State};
 use crate::operation::{OperationAsk, OperationId, OperationState};
@@ -54,6 +55,9 @@ pub enum StoreError {
     /// There is no such job (any more).
     #[error("no job has id {0}")]
     NotFound(JobId),
+    /// There is no live node with this id (any more).
+    #[error("no live node has id {0}")]
+    NoNode(NodeId),
     /// The job is in a state that does not allow it.
     #[error("job {id} is {state}, so it cannot {event}")]
     Refused {
@@ -211,6 +215,7 @@ impl StoreError {
                 StoreError::OtherHost { file: file.clone(), host: host.clone(), seen: *seen }
             }
             StoreError::NotFound(id) => StoreError::NotFound(*id),
+            StoreError::NoNode(id) => StoreError::NoNode(*id),
             StoreError::Refused { id, state, event } => {
                 StoreError::Refused { id: *id, state: *state, event: *event }
             }

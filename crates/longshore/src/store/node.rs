@@ -1,11 +1,13 @@
 //! Nodes and the lead.
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::kind::KnownKind;
 use crate::job::JobId;
 use crate::time::Timestamp;
 
@@ -31,6 +33,19 @@ impl fmt::Display for NodeId {
     }
 }
 
+/// The text is no node's id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a node's id is a UUID such as 019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10")]
+pub struct InvalidNodeId;
+
+impl FromStr for NodeId {
+    type Err = InvalidNodeId;
+
+    fn from_str(text: &str) -> Result<NodeId, InvalidNodeId> {
+        text.parse().map(NodeId).map_err(|_| InvalidNodeId)
+    }
+}
+
 /// A node that joins.
 #[derive(Clone, Debug)]
 pub struct NewNode {
@@ -46,6 +61,66 @@ pub struct NewNode {
     pub kinds: Vec<String>,
     /// How long its claims stay its own without a heartbeat.
     pub lease_for: Duration,
+    /// What somebody asked the process to be, when it joined before under another id.
+    pub wish: Option<Wish>,
+    /// What it can tell of its kinds; at most [`super::MAX_KNOWN`] are kept.
+    pub known: Vec<KnownKind>,
+}
+
+/// What a node may be asked to be, beside serving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wish {
+    /// It claims nothing more, finishes what runs, and stays.
+    Quiet,
+    /// Its worker stops, as when the process is told to.
+    Stop,
+}
+
+impl Wish {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Wish::Quiet => "quiet",
+            Wish::Stop => "stop",
+        }
+    }
+
+    /// What the word says; one of a newer program's nothing.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn from_word(word: Option<&str>) -> Option<Wish> {
+        [Wish::Quiet, Wish::Stop].into_iter().find(|wish| Some(wish.as_str()) == word)
+    }
+}
+
+/// What a node is at, in its own words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeState {
+    /// It claims and runs.
+    #[default]
+    Serving,
+    /// It was asked to be quiet: it claims nothing.
+    Quiet,
+    /// It stops: what runs may end, then it is gone.
+    Stopping,
+}
+
+impl NodeState {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            NodeState::Serving => "serving",
+            NodeState::Quiet => "quiet",
+            NodeState::Stopping => "stopping",
+        }
+    }
+
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn from_word(word: Option<&str>) -> NodeState {
+        let known = [NodeState::Quiet, NodeState::Stopping];
+        known.into_iter().find(|state| Some(state.as_str()) == word).unwrap_or_default()
+    }
 }
 
 /// A heartbeat.
@@ -57,13 +132,20 @@ pub struct Beat {
     pub lease_for: Duration,
     /// Claim numbers of which every job is over; their notes are forgotten.
     pub over: Vec<i64>,
+    /// What the node is at.
+    pub state: NodeState,
 }
 
 /// The answer to a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pulse {
-    /// The lease was renewed; now, by the database.
-    Alive(Timestamp),
+    /// The lease was renewed.
+    Alive {
+        /// Now, by the database.
+        now: Timestamp,
+        /// What the node is asked to be; `None`: to serve.
+        wish: Option<Wish>,
+    },
     /// The node is lost: its jobs were or will be given away.
     Lost,
 }
@@ -89,6 +171,10 @@ pub struct NodeRow {
     pub lost_at: Option<Timestamp>,
     /// Whether its lease holds now.
     pub live: bool,
+    /// What it is at, as it said last.
+    pub state: NodeState,
+    /// What it was asked to be; `None`: to serve.
+    pub wish: Option<Wish>,
     /// How many jobs it runs.
     pub running: u64,
 }

@@ -11,12 +11,18 @@ pub enum Wake {
     LookFromStart,
     /// A running job was asked to cancel.
     Cancels,
+    /// A node was asked to be something else.
+    Wishes,
 }
 
 impl Wake {
     /// The words other processes hear; a notification says nothing about queues or jobs.
-    pub const ALL: [(Wake, &'static str); 3] =
-        [(Wake::Look, "look"), (Wake::LookFromStart, "start"), (Wake::Cancels, "cancel")];
+    pub const ALL: [(Wake, &'static str); 4] = [
+        (Wake::Look, "look"),
+        (Wake::LookFromStart, "start"),
+        (Wake::Cancels, "cancel"),
+        (Wake::Wishes, "wish"),
+    ];
 }
 
 /// How many hints of each kind there were so far.
@@ -29,7 +35,11 @@ struct Heard {
 
 /// Where hints come in and are handed to all who wait. Hints that nobody took up yet run together.
 #[derive(Debug, Default)]
-pub struct WakeHub(watch::Sender<Heard>);
+pub struct WakeHub {
+    heard: watch::Sender<Heard>,
+    /// Apart, so that a heartbeat does not wake for every new job.
+    wishes: watch::Sender<u64>,
+}
 
 /// One who waits for hints.
 #[derive(Debug)]
@@ -52,19 +62,29 @@ pub struct News {
 impl WakeHub {
     /// Passes a hint on to all who wait in this process.
     pub fn wake(&self, wake: Wake) {
-        self.0.send_modify(|heard| match wake {
+        if wake == Wake::Wishes {
+            self.wishes.send_modify(|wishes| *wishes += 1);
+            return;
+        }
+        self.heard.send_modify(|heard| match wake {
             Wake::Look => heard.looks += 1,
             Wake::LookFromStart => {
                 heard.looks += 1;
                 heard.starts += 1;
             }
             Wake::Cancels => heard.cancels += 1,
+            Wake::Wishes => {}
         });
+    }
+
+    /// Changes whenever some node was asked to be something else.
+    pub fn wishes(&self) -> watch::Receiver<u64> {
+        self.wishes.subscribe()
     }
 
     /// Waits from now on.
     pub fn subscribe(&self) -> Woken {
-        let mut heard = self.0.subscribe();
+        let mut heard = self.heard.subscribe();
         let last = *heard.borrow_and_update();
         Woken { heard, last }
     }

@@ -17,10 +17,10 @@ use crate::operation::{NewOperation, OperationAsk, OperationId, OperationRow, Op
 use crate::query::Filter;
 use crate::store::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, DoneInTx, Edit,
-    Effort, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId, NodeRow,
-    Once, OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, QueueCount, Repeat, RequestKey,
-    Rescued, Result, RetentionRule, RetentionScope, Said, Saying, Store, Term, Traffic, WakeHub,
-    sealed,
+    Effort, Emptied, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId,
+    NodeRow, Once, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner, Pulse,
+    QueueCount, Repeat, RequestKey, Rescued, Result, RetentionRule, RetentionScope, Said, Saying,
+    SetPause, Store, StoredKind, Term, Traffic, WakeHub, Wish, sealed,
 };
 use crate::time::Timestamp;
 
@@ -80,6 +80,9 @@ hand_on! {
         forget_keys(lead: Lead) -> bool;
         join(node: &NewNode) -> ();
         nodes() -> Vec<NodeRow>;
+        wish(node: NodeId, wish: Option<Wish>) -> ();
+        kinds() -> Vec<StoredKind>;
+        running() -> Vec<(String, u64)>;
         rescue() -> Rescued;
         sweep(lead: Lead) -> Rescued;
         lead(node: NodeId, for_: Duration) -> Option<Term>;
@@ -87,6 +90,11 @@ hand_on! {
         make_partitions(lead: Lead, days: u32) -> ();
         count_queues(lead: Lead) -> ();
         queue_counts() -> Vec<QueueCount>;
+        pause(pause: &SetPause) -> Pause;
+        resume(scope: PauseScope, name: &str) -> bool;
+        pauses() -> Vec<Pause>;
+        empty_queue(queue: &str, came_by: Timestamp) -> Emptied;
+        change_mark() -> u64;
         retention() -> Vec<RetentionRule>;
         set_retention(rule: &RetentionRule) -> ();
         remove_retention(scope: &RetentionScope) -> bool;
@@ -142,7 +150,7 @@ hand_on! {
             if self.faults.is_gone(claim.node) {
                 // A real worker finds itself lost by this and joins anew: its process was restarted.
                 let now = self.inner.now().await?;
-                return Ok(Claimed { jobs: Vec::new(), now, live: false, picked: 0 });
+                return Ok(Claimed { jobs: Vec::new(), now, live: false, picked: 0, pauses: Default::default() });
             }
             let claimed = self.inner.claim(claim).await?;
             if !claimed.jobs.is_empty() && self.faults.crashes_after_claim(claim.node) {

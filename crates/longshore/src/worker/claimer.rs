@@ -12,10 +12,13 @@ use super::patience::Patience;
 use super::slots::Slots;
 use crate::client::Client;
 use crate::engine::within;
-use crate::store::{Claim, Claimed, ClaimedJob, KindAsk, NodeId, QueueAsk, Result};
+use crate::store::{Claim, Claimed, ClaimedJob, KindAsk, NodeId, PausesSeen, QueueAsk, Result};
 
 /// A commit that shared its wake-up with an earlier one is found this long after it.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(60);
+
+/// A pause that ends later than this is asked about again meanwhile.
+const LONGEST_NAP: Duration = Duration::from_secs(3_600);
 
 /// What came back.
 pub(super) enum Looked {
@@ -47,6 +50,10 @@ pub(super) struct Claimer {
     from_start: bool,
     poll_at: Instant,
     again_at: Option<Instant>,
+    /// The pauses that the last claim obeyed.
+    pauses: Option<PausesSeen>,
+    /// When the first of them ends by itself.
+    resume_at: Option<Instant>,
     not_before: Option<Instant>,
     patience: Patience,
     lost: bool,
@@ -68,6 +75,8 @@ impl Claimer {
             from_start: true,
             poll_at: Instant::now(),
             again_at: None,
+            pauses: None,
+            resume_at: None,
             not_before: None,
             patience: Patience::new("claim jobs"),
             lost: false,
@@ -88,11 +97,16 @@ impl Claimer {
         if again {
             self.again_at = None;
         }
+        let resumed = self.resume_at.is_some_and(|at| now >= at);
+        if resumed {
+            self.resume_at = None;
+            self.from_start = true;
+        }
         if now >= self.poll_at {
             // The idle poll is the look for stragglers.
             self.from_start |= self.marks.start_is_due(now);
             self.poll_at = now + self.poll_every;
-        } else if !again {
+        } else if !again && !resumed {
             return;
         }
         slots.all_may_have_more();
@@ -128,6 +142,18 @@ impl Claimer {
             let claim = Claim { node, no, queues: &asks, kinds: &kinds };
             Looked::Claim(within(CALL_LIMIT, "claim jobs", store.claim(&claim)).await)
         }));
+    }
+
+    /// Only asks for a claim whose reply was lost: for a node that claims nothing more, and stays.
+    pub fn settle(&mut self, client: &Client, now: Instant) {
+        if self.recall && self.call.is_none() && self.not_before.is_none_or(|at| now >= at) {
+            self.ask_again(client);
+        }
+    }
+
+    /// When that is due.
+    pub fn settle_at(&self) -> Option<Instant> {
+        self.not_before.filter(|_| self.recall && self.call.is_none())
     }
 
     fn ask_again(&mut self, client: &Client) {
@@ -191,10 +217,25 @@ impl Claimer {
             short |= !more;
             slots.looked(&ask.queue, more);
         }
+        if self.heed(&claimed) {
+            slots.all_may_have_more();
+        }
         if short && sent.because_woken {
             self.again_at = Some(Instant::now() + LOOK_AGAIN_AFTER);
         }
         claimed.jobs
+    }
+
+    /// Marks have moved past what was paused: whenever something else is paused than at the claim before, the next
+    /// look is from the start, and so is the one when a pause ends by itself. The hint of whoever resumes only makes
+    /// it sooner. Answers whether there is such a look to make now.
+    fn heed(&mut self, claimed: &Claimed) -> bool {
+        let seen = claimed.pauses;
+        let left = seen.next_end.map(|end| end.since(claimed.now).min(LONGEST_NAP));
+        self.resume_at = left.map(|left| Instant::now() + left);
+        let changed = self.pauses.replace(seen).is_some_and(|before| before.mark != seen.mark);
+        self.from_start |= changed;
+        changed
     }
 
     /// Whether a claim is under way.
@@ -215,6 +256,9 @@ impl Claimer {
         if self.call.is_some() {
             return None;
         }
-        [Some(self.poll_at), self.again_at, self.not_before].into_iter().flatten().min()
+        [Some(self.poll_at), self.again_at, self.resume_at, self.not_before]
+            .into_iter()
+            .flatten()
+            .min()
     }
 }

@@ -24,7 +24,7 @@ use crate::client::Client;
 use crate::engine::within;
 use crate::job::{JobId, State};
 use crate::observe::{Gauges, Load, Pair, RunOutcome};
-use crate::store::{Ack, ClaimedJob, Ending, NodeId, Result, Woken};
+use crate::store::{Ack, ClaimedJob, Ending, NodeId, NodeState, Result, Wish, Woken};
 use crate::time::Timestamp;
 use crate::trace::Received;
 
@@ -74,6 +74,10 @@ pub(super) struct Node {
     ask_at: Instant,
     ask_patience: Patience,
     phase: Phase,
+    /// Asked to claim nothing more, and to stay.
+    quiet: bool,
+    /// What the heartbeat tells others.
+    state: watch::Sender<NodeState>,
     /// Cut off from the database for so long that handlers are told to stop.
     fenced: Option<Fence>,
 }
@@ -118,6 +122,8 @@ impl Node {
             ask_at: Instant::now(),
             ask_patience: Patience::new("look for cancels"),
             phase: Phase::Serving,
+            quiet: false,
+            state: watch::Sender::default(),
             fenced: None,
         }
     }
@@ -134,12 +140,16 @@ impl Node {
                 return Over::Lost;
             }
             self.mind_the_lease(&beating, now);
-            self.mind_the_stop(*inputs.asked.borrow_and_update(), now);
+            let asked = *inputs.asked.borrow_and_update();
+            let asked = self.mind_the_wish(beating.wish, asked);
+            self.mind_the_stop(asked, now);
             self.mind_the_time(now);
             self.start_ready();
             self.write_endings(now);
             if self.may_claim() {
                 self.claimer.claim(&self.client, &mut self.slots, now);
+            } else if self.rests() {
+                self.claimer.settle(&self.client, now);
             }
             self.ask_for_cancels(now);
             self.show(now);
@@ -169,10 +179,24 @@ impl Node {
         }
     }
 
+    /// What it is at, for its heartbeat.
+    pub fn state(&self) -> watch::Receiver<NodeState> {
+        self.state.subscribe()
+    }
+
     // ---- claims -------------------------------------------------------------------------------
 
     fn may_claim(&self) -> bool {
-        self.phase == Phase::Serving && self.fenced.is_none() && !self.endings.too_many()
+        self.may_start() && !self.endings.too_many()
+    }
+
+    fn may_start(&self) -> bool {
+        self.phase == Phase::Serving && self.fenced.is_none() && !self.quiet
+    }
+
+    /// Quiet, and alive.
+    fn rests(&self) -> bool {
+        self.quiet && self.phase == Phase::Serving && self.fenced.is_none()
     }
 
     fn claimed(&mut self, looked: Looked) {
@@ -183,7 +207,7 @@ impl Node {
             self.counts(&job).claimed(now.map(|now| now.since(job.run_at)));
             if let Some(old_no) = self.runs.take_over(&job) {
                 self.ledger.closed(old_no);
-            } else if self.phase == Phase::Serving && self.fenced.is_none() {
+            } else if self.may_start() {
                 let received = Received::new(&job, self.config.trace);
                 self.slots.add_ready(job, received);
             } else {
@@ -387,6 +411,22 @@ impl Node {
         self.claimer.mind_the_time(&mut self.slots, now);
     }
 
+    /// Obeys what somebody asked of this node from elsewhere; what the application asks goes before it.
+    fn mind_the_wish(&mut self, wish: Option<Wish>, asked: Asked) -> Asked {
+        let quiet = wish == Some(Wish::Quiet);
+        if quiet != self.quiet {
+            self.quiet = quiet;
+            if quiet {
+                tracing::info!(running = self.runs.len(), "asked to be quiet: no more claims");
+                self.give_back_ready();
+            } else {
+                tracing::info!("not quiet any more: serving again");
+                self.claimer.woken(&mut self.slots, true);
+            }
+        }
+        if wish == Some(Wish::Stop) && asked == Asked::Serve { Asked::Stop } else { asked }
+    }
+
     fn mind_the_stop(&mut self, asked: Asked, now: Instant) {
         while let Some(next) = self.next_phase(asked, now) {
             self.phase = next;
@@ -461,6 +501,7 @@ impl Node {
             phase,
             fence,
             self.may_claim().then(|| self.claimer.next_timer()).flatten(),
+            self.rests().then(|| self.claimer.settle_at()).flatten(),
             self.runs.next_deadline(),
             self.slots.stale_at(),
             self.endings.not_before(),
@@ -471,6 +512,12 @@ impl Node {
     }
 
     fn show(&mut self, now: Instant) {
+        let state = match self.phase {
+            Phase::Serving if self.quiet => NodeState::Quiet,
+            Phase::Serving => NodeState::Serving,
+            _ => NodeState::Stopping,
+        };
+        self.state.send_if_modified(|told| std::mem::replace(told, state) != state);
         self.gauges.load(&Load {
             running: self.runs.len(),
             waiting: self.slots.ready(),

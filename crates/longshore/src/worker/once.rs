@@ -102,6 +102,8 @@ impl Once {
             queues: hands.queues.iter().map(|queue| (queue.clone(), 1)).collect(),
             kinds: hands.registry.kinds(),
             lease_for: LEASE_FOR,
+            wish: None,
+            known: Vec::new(),
         };
         let known = Known {
             registry: hands.registry.clone(),

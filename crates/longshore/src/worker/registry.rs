@@ -11,7 +11,7 @@ use crate::extract::Given;
 use crate::handler::{self, Call, DecodeCheck};
 use crate::job::new::MAX_VERSION;
 use crate::job::{AttemptFault, IntoOutcome, Job, JobError};
-use crate::store::{ANY_VERSION, KindAsk};
+use crate::store::{ANY_VERSION, KindAsk, KnownKind};
 
 /// What runs jobs of one kind.
 #[derive(Clone)]
@@ -23,12 +23,20 @@ pub(super) struct Handler {
     pub version: u32,
     /// `None`: it takes payloads as they are.
     pub decodes: Option<DecodeCheck>,
+    /// Says what payloads look like, as a JSON Schema.
+    pub schema: fn() -> Option<String>,
 }
 
 impl Handler {
     /// Of a typed job.
     pub fn typed<J: Job>(call: Call, blocks: bool) -> Handler {
-        Handler { call, blocks, version: J::VERSION, decodes: Some(handler::check::<J>) }
+        Handler {
+            call,
+            blocks,
+            version: J::VERSION,
+            decodes: Some(handler::check::<J>),
+            schema: J::schema,
+        }
     }
 
     pub fn from_async<F, A>(handler: F) -> Handler
@@ -40,7 +48,7 @@ impl Handler {
             let answer = handler(run);
             async move { answer.await.into_outcome() }
         });
-        Handler { call, blocks: false, version: ANY_VERSION, decodes: None }
+        Handler { call, blocks: false, version: ANY_VERSION, decodes: None, schema: || None }
     }
 
     pub fn from_blocking<F, O>(handler: F) -> Handler
@@ -53,7 +61,7 @@ impl Handler {
             let handler = Arc::clone(&handler);
             async move { handler(run).into_outcome() }
         });
-        Handler { call, blocks: true, version: ANY_VERSION, decodes: None }
+        Handler { call, blocks: true, version: ANY_VERSION, decodes: None, schema: || None }
     }
 }
 
@@ -157,6 +165,18 @@ impl Registry {
     pub fn asks(&self) -> Vec<KindAsk> {
         let ask = |kind: String| KindAsk { version: self.handlers[&kind].version, kind };
         self.kinds().into_iter().map(ask).collect()
+    }
+
+    /// What can be told of each, sorted by kind.
+    pub fn known(&self) -> Vec<KnownKind> {
+        let known = |kind: String| {
+            let handler = &self.handlers[&kind];
+            let version = Some(handler.version).filter(|version| *version != ANY_VERSION);
+            // The application's own code: that it fails is no reason not to serve.
+            let schema = std::panic::catch_unwind(handler.schema).unwrap_or_default();
+            KnownKind { name: kind, version, schema }
+        };
+        self.kinds().into_iter().map(known).collect()
     }
 
     pub fn decoders(&self) -> Decoders {

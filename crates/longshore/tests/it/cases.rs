@@ -151,7 +151,7 @@ const CASES: &[Row] = &[
     ("B14", "something to look at", &[Waits("dashboard")]),
     ("C1", "a panic leaves no immortal", &[Test("a_panic_costs_an_attempt_and_no_slot"), Test("a_hundred_bad_ends_leave_nobody_busy")]),
     ("C2", "a stop stops all at once", &[Test("a_stop_lets_runs_end_and_starts_nothing_new"), Test("a_stop_gives_back_what_was_kept_ready")]),
-    ("C3", "a pause leaves runs alone", &[Waits("limits")]),
+    ("C3", "a pause leaves runs alone", &[Test("what_runs_goes_on_while_its_queue_is_paused"), Test("what_was_passed_over_runs_at_once_after_a_resume")]),
     ("C4", "a cancel from elsewhere arrives", &[Test("cancel_of_a_running_job_asks_its_node"), Test("cancels_lists_only_this_nodes_jobs"), Test("a_cancel_reaches_a_running_job_within_a_second")]),
     ("C5", "no failure after success", &[Test("a_repeat_after_the_job_ended_adds_nothing")]),
     ("C6", "unknown kinds wait", &[Test("an_unknown_kind_is_never_claimed"), Test("an_unknown_kind_waits_for_a_node_that_knows_it")]),

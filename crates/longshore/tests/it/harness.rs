@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use longshore::job::{AttemptError, AttemptFault};
 use longshore::store::{
     ANY_VERSION, Ack, AskCancel, Beat, Claim, Claimed, ClaimedJob, Conn, Ending, Enqueued, Held,
-    KindAsk, LANES, LaneMark, Lead, NewNode, NodeId, Pooler, Pulse, QueueAsk, Repeat, Rescued,
-    START, Store, Tx,
+    KindAsk, LANES, LaneMark, Lead, NewNode, NodeId, NodeState, Pooler, Pulse, QueueAsk, Repeat,
+    Rescued, START, Store, Tx,
 };
 use longshore::{Clock, Edit, JobId, JobRow, NewJob, State, StoreOptions, Timestamp};
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
@@ -429,7 +429,12 @@ impl Node {
     }
 
     pub async fn beat(&self) -> Pulse {
-        let beat = Beat { node: self.id, lease_for: LEASE_FOR, over: Vec::new() };
+        let beat = Beat {
+            node: self.id,
+            lease_for: LEASE_FOR,
+            over: Vec::new(),
+            state: NodeState::Serving,
+        };
         self.store.beat(&beat).await.expect("a heartbeat")
     }
 }
@@ -443,6 +448,8 @@ pub fn new_node(id: NodeId) -> NewNode {
         queues: vec![("default".into(), 10)],
         kinds: vec![KIND.into()],
         lease_for: LEASE_FOR,
+        wish: None,
+        known: Vec::new(),
     }
 }
 

@@ -38,7 +38,7 @@ fn a_second_host_is_refused_while_the_first_lives() {
                 loop {
                     tokio::time::sleep(300 * MILLI).await;
                     clock.advance(MILLI);
-                    assert!(matches!(node.beat().await, Pulse::Alive(_)));
+                    assert!(matches!(node.beat().await, Pulse::Alive { .. }));
                 }
             })
         };

@@ -228,7 +228,12 @@ impl Call {
             Call::Rescue => said(store.rescue().await.map(sorted)),
             Call::Leave(node) => said(store.leave(*node).await),
             Call::Beat(node) => {
-                let beat = Beat { node: *node, lease_for: LEASE_FOR, over: vec![] };
+                let beat = Beat {
+                    node: *node,
+                    lease_for: LEASE_FOR,
+                    over: vec![],
+                    state: Default::default(),
+                };
                 said(store.beat(&beat).await)
             }
             Call::Lead(node) => {

@@ -5,7 +5,9 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::job::{Backoff, JobId};
-use crate::store::{Claim, Claimed, ClaimedJob, LANES, LaneMark, NodeId, Result, START};
+use crate::store::{
+    Claim, Claimed, ClaimedJob, LANES, LaneMark, NodeId, PausesSeen, Result, START,
+};
 use crate::time::Timestamp;
 
 use super::PostgresStore;
@@ -103,7 +105,7 @@ fn version(version: u32) -> i32 {
 }
 
 /// Columns before the job's own.
-const HEADER: usize = 3;
+const HEADER: usize = 5;
 
 fn read(rows: &[PgRow], no: i64) -> Result<Claimed, sqlx::Error> {
     let first = rows.first().ok_or(sqlx::Error::RowNotFound)?;
@@ -112,6 +114,10 @@ fn read(rows: &[PgRow], no: i64) -> Result<Claimed, sqlx::Error> {
         now: first.try_get(0)?,
         live: first.try_get(1)?,
         picked: first.try_get::<i64, _>(2)? as usize,
+        pauses: PausesSeen {
+            mark: first.try_get::<Option<i64>, _>(3)?.unwrap_or(0),
+            next_end: first.try_get(4)?,
+        },
     };
     for row in rows {
         if row.try_get::<Option<Uuid>, _>(HEADER)?.is_some() {

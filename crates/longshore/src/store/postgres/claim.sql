@@ -1,4 +1,4 @@
--- Takes queued jobs for a node. One header row (now, live, picked), repeated beside each job; without
+-- Takes queued jobs for a node. One header row (now, live, picked, what is paused), repeated beside each job; without
 -- jobs it comes alone, with nulls.
 -- $1 node · $2 claim number · $3 queues · $4 limit of each · $5 kinds · $6, $7 the marks' run_at and id, ten per
 -- queue · $8 now, of a test's clock · $9 for each kind the greatest version of a payload that the node decodes.
@@ -12,9 +12,16 @@ me as materialized (
     from longshore.node
     where id = $1::uuid and lost_at is null
     for key share),
+-- Nearly always one row without anything. Read by each claim itself, so that nobody has to be told.
+paused as materialized (
+    select coalesce(array_agg(p.name) filter (where p.scope = 'queue'), '{}') as queues,
+        coalesce(array_agg(p.name) filter (where p.scope = 'kind'), '{}') as kinds,
+        bit_xor(p.mark) as mark, min(p.until) as next_end
+    from longshore.pause p, clock c
+    where p.until is null or p.until > c.now),
 picked as materialized (
     select j.at
-    from me, clock c,
+    from me, clock c, paused s,
         unnest($3::text[], $4::int[]) with ordinality q (queue, most, n)
         cross join lateral (
             select x.at
@@ -28,13 +35,15 @@ picked as materialized (
                       and job.blocked_on = 0 and job.kind = any($5::text[])
                       and (job.payload_version = 1 or job.payload_version <=
                           ($9::int[])[array_position($5::text[], job.kind)])
+                      and job.kind <> all(s.kinds)
                       and (job.run_at, job.id) > (
                           ($6::timestamptz[])[(q.n - 1) * 10 + lane + 1],
                           ($7::uuid[])[(q.n - 1) * 10 + lane + 1])
                     order by job.run_at, job.id
                     limit q.most
                     for update skip locked) x
-            limit q.most) j),
+            limit q.most) j
+    where q.queue <> all(s.queues)),
 got as (
     update longshore.job
     set node = $1::uuid, lease = $2::bigint, attempt = attempt + 1, leased_at = (select c.now from clock c)
@@ -44,12 +53,12 @@ got as (
 note as (
     insert into longshore.claim (node, no, ids)
     select $1::uuid, $2::bigint, array_agg(g.id) from got g having count(*) > 0)
-select h.now, h.live, h.picked, g.id, g.kind, g.queue, g.priority, g.run_at, g.attempt, g.max_attempts,
+select h.now, h.live, h.picked, h.mark, h.next_end, g.id, g.kind, g.queue, g.priority, g.run_at, g.attempt, g.max_attempts,
     g.backoff::text as backoff, g.timeout_ms, g.meta::text as meta,
     case when g.payload is not null then g.payload::text
         else (select p.payload::text from longshore.payload p where p.id = g.id)
     end as payload, g.payload_version, g.redacted
 from (
-    select c.now, exists (select from me) as live, (select count(*) from picked) as picked
-    from clock c) h
+    select c.now, exists (select from me) as live, (select count(*) from picked) as picked, s.mark, s.next_end
+    from clock c, paused s) h
     left join got g on true

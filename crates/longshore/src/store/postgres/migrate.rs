@@ -32,6 +32,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "operations",
         sql: include_str!("migrations/0012_operations.sql"),
     },
+    Migration { version: 13, name: "queues", sql: include_str!("migrations/0013_queues.sql") },
 ];
 
 const LOCK: &str = include_str!("migrate_lock.sql");

@@ -18,12 +18,14 @@ mod enqueue;
 mod error;
 mod finish;
 mod lead;
+mod kinds;
 mod list;
 mod migrate;
 mod node;
 mod once;
 mod operate;
 mod operation;
+mod pause;
 mod prune;
 mod queues;
 mod ranges;
@@ -63,10 +65,10 @@ use crate::time::Timestamp;
 
 use super::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, DoneInTx, Edit,
-    Effort, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId, NodeRow,
-    Once, OpenTx, Page, Parts, ProgressRow, Pruned, Pruner, Pulse, QueueCount, Repeat, RequestKey,
-    Rescued, Result, RetentionRule, RetentionScope, Said, Saying, Store, StoreError, StoreOptions,
-    Term, Traffic, WakeHub,
+    Effort, Emptied, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId,
+    NodeRow, Once, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner, Pulse,
+    QueueCount, Repeat, RequestKey, Rescued, Result, RetentionRule, RetentionScope, Said, Saying,
+    SetPause, Store, StoreError, StoreOptions, StoredKind, Term, Traffic, WakeHub, Wish,
 };
 use connect::{Mode, Pools};
 use error::Fault;
@@ -277,6 +279,18 @@ impl Store for PostgresStore {
         self.all_nodes().await
     }
 
+    async fn wish(&self, node: NodeId, wish: Option<Wish>) -> Result<()> {
+        self.ask_node(node, wish).await
+    }
+
+    async fn kinds(&self) -> Result<Vec<StoredKind>> {
+        self.all_kinds().await
+    }
+
+    async fn running(&self) -> Result<Vec<(String, u64)>> {
+        self.count_running().await
+    }
+
     async fn rescue(&self) -> Result<Rescued> {
         self.rescue_lost().await
     }
@@ -303,6 +317,26 @@ impl Store for PostgresStore {
 
     async fn queue_counts(&self) -> Result<Vec<QueueCount>> {
         self.all_counts().await
+    }
+
+    async fn pause(&self, pause: &SetPause) -> Result<Pause> {
+        self.set_pause(pause).await
+    }
+
+    async fn resume(&self, scope: PauseScope, name: &str) -> Result<bool> {
+        self.end_pause(scope, name).await
+    }
+
+    async fn pauses(&self) -> Result<Vec<Pause>> {
+        self.all_pauses().await
+    }
+
+    async fn empty_queue(&self, queue: &str, came_by: Timestamp) -> Result<Emptied> {
+        self.empty_step(queue, came_by).await
+    }
+
+    async fn change_mark(&self) -> Result<u64> {
+        self.mark_of_changes().await
     }
 
     async fn retention(&self) -> Result<Vec<RetentionRule>> {

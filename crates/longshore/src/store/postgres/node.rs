@@ -3,7 +3,9 @@
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use crate::store::{Beat, NewNode, NodeId, NodeRow, Pulse, Result};
+use crate::store::{
+    Beat, NewNode, NodeId, NodeRow, NodeState, Pulse, Result, StoreError, Wake, Wish,
+};
 
 use super::PostgresStore;
 use super::error::{Fault, Tries};
@@ -13,6 +15,7 @@ const JOIN: &str = include_str!("join.sql");
 const BEAT: &str = include_str!("beat.sql");
 const LEAVE_LOCK: &str = include_str!("leave_lock.sql");
 const LEAVE: &str = include_str!("leave.sql");
+const WISH: &str = include_str!("wish.sql");
 const NODES: &str = include_str!("nodes.sql");
 
 const MAX_NODES: i64 = 1_000;
@@ -29,7 +32,7 @@ impl PostgresStore {
     }
 
     async fn try_join(&self, node: &NewNode) -> Result<(), Fault> {
-        let mut session = Session::single(&self.pools.beat, self.mode).await?;
+        let mut session = Session::transaction(&self.pools.beat, self.mode).await?;
         let query = session
             .query(JOIN)
             .bind(node.id.0)
@@ -38,8 +41,12 @@ impl PostgresStore {
             .bind(super::json(&node.queues))
             .bind(&node.kinds)
             .bind(super::micros(node.lease_for))
-            .bind(self.clock.fixed());
+            .bind(self.clock.fixed())
+            .bind(node.wish.map(Wish::as_str));
         query.execute(session.conn()).await?;
+        if !node.known.is_empty() {
+            self.keep_kinds(&mut session, &node.known).await?;
+        }
         session.done().await
     }
 
@@ -62,9 +69,16 @@ impl PostgresStore {
             .bind(beat.node.0)
             .bind(super::micros(beat.lease_for))
             .bind(&beat.over)
-            .bind(self.clock.fixed());
+            .bind(self.clock.fixed())
+            .bind(beat.state.as_str());
         let row = query.fetch_optional(session.conn()).await?;
-        let pulse = row.map_or(Ok(Pulse::Lost), |row| row.try_get(0).map(Pulse::Alive))?;
+        let pulse = match row {
+            Some(row) => {
+                let wish = Wish::from_word(row.try_get(1)?);
+                Pulse::Alive { now: row.try_get(0)?, wish }
+            }
+            None => Pulse::Lost,
+        };
         session.done().await?;
         Ok(pulse)
     }
@@ -85,6 +99,33 @@ impl PostgresStore {
         let query = session.query(LEAVE).bind(node.0).bind(self.clock.fixed());
         query.execute(session.conn()).await?;
         session.done().await
+    }
+
+    pub(super) async fn ask_node(&self, node: NodeId, wish: Option<Wish>) -> Result<()> {
+        let mut tries = Tries::repeatable("ask a node");
+        loop {
+            match within(self.patience(), self.try_ask_node(node, wish)).await {
+                Ok(true) => {
+                    self.tell(Wake::Wishes);
+                    return Ok(());
+                }
+                Ok(false) => return Err(StoreError::NoNode(node)),
+                Err(fault) => tries.after(self, fault).await?,
+            }
+        }
+    }
+
+    async fn try_ask_node(&self, node: NodeId, wish: Option<Wish>) -> Result<bool, Fault> {
+        let mut session = Session::single(&self.pools.general, self.mode).await?;
+        let asked = session
+            .query(WISH)
+            .bind(node.0)
+            .bind(wish.map(Wish::as_str))
+            .bind(self.clock.fixed())
+            .fetch_optional(session.conn())
+            .await?;
+        session.done().await?;
+        Ok(asked.is_some())
     }
 
     pub(super) async fn all_nodes(&self) -> Result<Vec<NodeRow>> {
@@ -119,6 +160,8 @@ fn node_row(row: &PgRow) -> Result<NodeRow, sqlx::Error> {
         expires_at: row.try_get("expires_at")?,
         lost_at: row.try_get("lost_at")?,
         live: row.try_get("live")?,
+        state: NodeState::from_word(row.try_get("state")?),
+        wish: Wish::from_word(row.try_get("wish")?),
         running: row.try_get::<i64, _>("running")? as u64,
     })
 }

@@ -3,7 +3,10 @@
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use crate::store::{COUNTED_WITHIN, Lead, MAX_DEPTH, MAX_QUEUES, QueueCount, Result, StoreError};
+use crate::store::{
+    COUNTED_WITHIN, EMPTY_STEP, Emptied, Lead, MAX_DEPTH, MAX_QUEUES, QueueCount, Result,
+    StoreError,
+};
 use crate::time::Timestamp;
 
 use super::PostgresStore;
@@ -11,6 +14,9 @@ use super::error::{Fault, Tries};
 use super::session::{Session, within};
 
 const COUNT: &str = include_str!("queue_count.sql");
+const EMPTY: &str = include_str!("empty.sql");
+const RUNNING: &str = include_str!("running.sql");
+const CHANGE_MARK: &str = include_str!("change_mark.sql");
 const COUNTS: &str = include_str!("queue_counts.sql");
 
 impl PostgresStore {
@@ -36,6 +42,67 @@ impl PostgresStore {
             .bind(self.clock.fixed())
             .fetch_one(session.conn())
             .await?;
+        session.done().await?;
+        Ok(row.try_get(0)?)
+    }
+
+    pub(super) async fn empty_step(&self, queue: &str, came_by: Timestamp) -> Result<Emptied> {
+        let mut tries = Tries::repeatable("empty a queue");
+        loop {
+            match within(self.patience(), self.try_empty(queue, came_by)).await {
+                Ok(emptied) => return Ok(emptied),
+                Err(fault) => tries.after(self, fault).await?,
+            }
+        }
+    }
+
+    async fn try_empty(&self, queue: &str, came_by: Timestamp) -> Result<Emptied, Fault> {
+        let mut session = Session::single(&self.pools.chores, self.mode).await?;
+        let row = session
+            .query(EMPTY)
+            .bind(queue)
+            .bind(came_by)
+            .bind(EMPTY_STEP)
+            .fetch_one(session.conn())
+            .await?;
+        session.done().await?;
+        let found: i64 = row.try_get("found")?;
+        let removed: i64 = row.try_get("removed")?;
+        Ok(Emptied { removed: removed as u64, more: found >= EMPTY_STEP })
+    }
+
+    pub(super) async fn count_running(&self) -> Result<Vec<(String, u64)>> {
+        let mut tries = Tries::repeatable("count what runs");
+        loop {
+            match within(self.patience(), self.try_running()).await {
+                Ok(running) => return Ok(running),
+                Err(fault) => tries.after(self, fault).await?,
+            }
+        }
+    }
+
+    async fn try_running(&self) -> Result<Vec<(String, u64)>, Fault> {
+        let mut session = Session::single(&self.pools.general, self.mode).await?;
+        let query = session.query(RUNNING).bind(i64::from(MAX_QUEUES));
+        let rows = query.fetch_all(session.conn()).await?;
+        session.done().await?;
+        let count = |row: &PgRow| Ok((row.try_get(0)?, row.try_get::<i64, _>(1)? as u64));
+        rows.iter().map(count).collect()
+    }
+
+    pub(super) async fn mark_of_changes(&self) -> Result<u64> {
+        let mut tries = Tries::repeatable("look for changes");
+        loop {
+            match within(self.patience(), self.try_change_mark()).await {
+                Ok(mark) => return Ok(mark as u64),
+                Err(fault) => tries.after(self, fault).await?,
+            }
+        }
+    }
+
+    async fn try_change_mark(&self) -> Result<i64, Fault> {
+        let mut session = Session::single(&self.pools.general, self.mode).await?;
+        let row = session.query(CHANGE_MARK).fetch_one(session.conn()).await?;
         session.done().await?;
         Ok(row.try_get(0)?)
     }

@@ -181,4 +181,5 @@ fn pass_on(hub: &WakeHub, said: &str) {
 fn missed(hub: &WakeHub) {
     hub.wake(Wake::LookFromStart);
     hub.wake(Wake::Cancels);
+    hub.wake(Wake::Wishes);
 }

@@ -1,12 +1,12 @@
 //! Claim, and asking again for a claim whose reply was lost.
 
-use sqlx::SqliteConnection;
+use sqlx::{Row, SqliteConnection};
 
 use super::SqliteStore;
 use super::error::failed;
 use super::rows;
 use super::sql::{CLAIM, NODE};
-use crate::store::{Claim, Claimed, ClaimedJob, NodeId, Result};
+use crate::store::{Claim, Claimed, ClaimedJob, NodeId, PauseScope, PausesSeen, Result};
 use crate::time::Timestamp;
 
 const DOING: &str = "claim jobs";
@@ -45,14 +45,26 @@ async fn take_rows(
     claim: &Claim<'_>,
     now: Timestamp,
 ) -> sqlx::Result<Claimed> {
-    let live: i64 =
-        sqlx::query_scalar(CLAIM.step("live")).bind(claim.node.0).fetch_one(&mut *conn).await?;
+    let row = sqlx::query(CLAIM.step("live"))
+        .bind(claim.node.0)
+        .bind(now.as_micros())
+        .fetch_one(&mut *conn)
+        .await?;
+    let (live, paused) = (row.try_get::<i64, _>("live")?, Paused::read(row.try_get("paused")?));
     let asked = if live == 1 { claim.queues } else { &[] };
-    let kinds: Vec<(&str, u32)> =
-        claim.kinds.iter().map(|ask| (ask.kind.as_str(), ask.version)).collect();
+    let kinds: Vec<(&str, u32)> = claim
+        .kinds
+        .iter()
+        .filter(|ask| !paused.has(PauseScope::Kind, &ask.kind))
+        .map(|ask| (ask.kind.as_str(), ask.version))
+        .collect();
+    let may_take = !kinds.is_empty();
     let kinds = super::json_array(&kinds);
     let mut jobs = Vec::new();
     for ask in asked {
+        if !may_take || paused.has(PauseScope::Queue, &ask.queue) {
+            continue;
+        }
         let mut take = sqlx::query(CLAIM.step("take"))
             .bind(claim.node.0)
             .bind(claim.no)
@@ -68,5 +80,28 @@ async fn take_rows(
         }
     }
     ClaimedJob::sort(&mut jobs);
-    Ok(Claimed { picked: jobs.len(), jobs, now, live: live == 1 })
+    Ok(Claimed { picked: jobs.len(), jobs, now, live: live == 1, pauses: paused.seen() })
+}
+
+/// What is paused, as a claim's first step answers it; nearly always nothing.
+struct Paused(Vec<(String, String, i64, Option<i64>)>);
+
+impl Paused {
+    fn read(json: &str) -> Paused {
+        Paused(
+            serde_json::from_str(json).expect("the statement makes it of columns with these types"),
+        )
+    }
+
+    fn has(&self, scope: PauseScope, name: &str) -> bool {
+        self.0.iter().any(|(of, paused, ..)| of == scope.as_str() && paused == name)
+    }
+
+    fn seen(&self) -> PausesSeen {
+        let ends = self.0.iter().filter_map(|(.., until)| *until);
+        PausesSeen {
+            mark: self.0.iter().fold(0, |all, (_, _, mark, _)| all ^ mark),
+            next_end: ends.min().map(Timestamp::from_micros),
+        }
+    }
 }

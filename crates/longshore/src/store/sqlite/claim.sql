@@ -3,8 +3,11 @@
 -- LATERAL. The compound LIMIT stops before a lane that is not needed.
 
 -- step: live
--- $1 node
-SELECT count(*) AS live FROM longshore_node WHERE id = $1 AND lost_at IS NULL;
+-- Whether the node lives, and what is paused: a JSON array of [scope, name, mark, until]. $1 node · $2 now
+SELECT count(*) AS live, (
+    SELECT json_group_array(json_array(scope, name, mark, until)) FROM longshore_pause
+    WHERE until IS NULL OR until > $2) AS paused
+FROM longshore_node WHERE id = $1 AND lost_at IS NULL;
 
 -- step: take
 -- Whoever knows a kind knows version 1 of it, and nearly all are that: only others look theirs up.

@@ -7,7 +7,7 @@ use super::error::failed;
 use crate::store::migration::{Migration, pending};
 use crate::store::{Result, StoreError};
 
-pub(crate) const KNOWN: [Migration; 12] = [
+pub(crate) const KNOWN: [Migration; 13] = [
     Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") },
     Migration { version: 2, name: "unique", sql: include_str!("migrations/0002_unique.sql") },
     Migration { version: 3, name: "retention", sql: include_str!("migrations/0003_retention.sql") },
@@ -28,6 +28,7 @@ pub(crate) const KNOWN: [Migration; 12] = [
         name: "operations",
         sql: include_str!("migrations/0012_operations.sql"),
     },
+    Migration { version: 13, name: "queues", sql: include_str!("migrations/0013_queues.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS longshore_migration (

@@ -16,6 +16,7 @@ mod enqueue;
 mod error;
 mod finish;
 mod host;
+mod kinds;
 mod list;
 mod migrate;
 mod mount;
@@ -23,6 +24,7 @@ mod node;
 mod once;
 mod operate;
 mod operation;
+mod pause;
 mod prune;
 mod queues;
 mod read;
@@ -185,6 +187,18 @@ impl Store for SqliteStore {
         self.all_nodes().await
     }
 
+    async fn wish(&self, node: NodeId, wish: Option<Wish>) -> Result<()> {
+        self.ask_node(node, wish).await
+    }
+
+    async fn kinds(&self) -> Result<Vec<StoredKind>> {
+        self.all_kinds().await
+    }
+
+    async fn running(&self) -> Result<Vec<(String, u64)>> {
+        self.count_running().await
+    }
+
     async fn rescue(&self) -> Result<Rescued> {
         self.rescue_lost().await
     }
@@ -211,6 +225,26 @@ impl Store for SqliteStore {
 
     async fn queue_counts(&self) -> Result<Vec<QueueCount>> {
         self.all_counts().await
+    }
+
+    async fn pause(&self, pause: &SetPause) -> Result<Pause> {
+        self.set_pause(pause).await
+    }
+
+    async fn resume(&self, scope: PauseScope, name: &str) -> Result<bool> {
+        self.end_pause(scope, name).await
+    }
+
+    async fn pauses(&self) -> Result<Vec<Pause>> {
+        self.all_pauses().await
+    }
+
+    async fn empty_queue(&self, queue: &str, came_by: Timestamp) -> Result<Emptied> {
+        self.empty_step(queue, came_by).await
+    }
+
+    async fn change_mark(&self) -> Result<u64> {
+        self.mark_of_changes().await
     }
 
     async fn retention(&self) -> Result<Vec<RetentionRule>> {

@@ -8,10 +8,10 @@ use uuid::Uuid;
 use super::SqliteStore;
 use super::error::failed;
 use super::finish::move_cancelled;
-use super::rows;
 use super::sql::{LEADER, NODE, RESCUE};
+use super::{kinds, rows};
 use crate::store::{
-    Beat, Lead, NewNode, NodeId, NodeRow, Pulse, Rescued, Result, StoreError, Term, Wake,
+    Beat, Lead, NewNode, NodeId, NodeRow, Pulse, Rescued, Result, StoreError, Term, Wake, Wish,
 };
 use crate::time::Timestamp;
 
@@ -33,9 +33,13 @@ impl SqliteStore {
             .bind(now.as_micros())
             .bind(now.plus(node.lease_for).as_micros())
             .bind(&self.host)
+            .bind(node.wish.map(Wish::as_str))
             .execute(&mut *tx)
             .await
             .map_err(failed(doing))?;
+        if !node.known.is_empty() {
+            kinds::keep(&mut tx, &node.known, now).await.map_err(failed(doing))?;
+        }
         tx.commit().await.map_err(failed(doing))
     }
 
@@ -43,15 +47,37 @@ impl SqliteStore {
         let doing = "renew the lease";
         let now = self.clock.now();
         let mut tx = self.begin(doing).await?;
-        let renewed = sqlx::query(NODE.step("beat"))
+        let renewed: Option<Option<String>> = sqlx::query_scalar(NODE.step("beat"))
             .bind(beat.node.0)
             .bind(now.plus(beat.lease_for).as_micros())
             .bind(now.as_micros())
+            .bind(beat.state.as_str())
+            .fetch_optional(&mut *tx)
+            .await
+            .map_err(failed(doing))?;
+        tx.commit().await.map_err(failed(doing))?;
+        Ok(renewed.map_or(Pulse::Lost, |wish| Pulse::Alive {
+            now,
+            wish: Wish::from_word(wish.as_deref()),
+        }))
+    }
+
+    pub(super) async fn ask_node(&self, node: NodeId, wish: Option<Wish>) -> Result<()> {
+        let doing = "ask a node";
+        let mut tx = self.begin(doing).await?;
+        let asked = sqlx::query(NODE.step("wish"))
+            .bind(node.0)
+            .bind(wish.map(Wish::as_str))
+            .bind(self.clock.now().as_micros())
             .execute(&mut *tx)
             .await
             .map_err(failed(doing))?;
         tx.commit().await.map_err(failed(doing))?;
-        Ok(if renewed.rows_affected() == 1 { Pulse::Alive(now) } else { Pulse::Lost })
+        if asked.rows_affected() == 0 {
+            return Err(StoreError::NoNode(node));
+        }
+        self.hub.wake(Wake::Wishes);
+        Ok(())
     }
 
     pub(super) async fn remove_node(&self, node: NodeId) -> Result<()> {

@@ -35,6 +35,12 @@ SELECT
             ORDER BY run_at, id LIMIT 1) AS run_at
         FROM json_each('[0,1,2,3,4,5,6,7,8,9]') AS lane) AS first) AS oldest_at;
 
+-- step: running
+-- How many jobs run, by queue. $1 most
+SELECT queue, count(*) AS running FROM longshore_job
+WHERE node IS NOT NULL AND dead_at IS NULL
+GROUP BY queue ORDER BY queue LIMIT $1;
+
 -- step: forget
 DELETE FROM longshore_queue_stats;
 

@@ -6,8 +6,10 @@ use sqlx::{Row, SqliteConnection};
 
 use super::SqliteStore;
 use super::error::failed;
-use super::sql::QUEUE_COUNTS;
-use crate::store::{COUNTED_WITHIN, Lead, MAX_DEPTH, MAX_QUEUES, QueueCount, Result};
+use super::sql::{EMPTY, QUEUE_COUNTS};
+use crate::store::{
+    COUNTED_WITHIN, EMPTY_STEP, Emptied, Lead, MAX_DEPTH, MAX_QUEUES, QueueCount, Result,
+};
 use crate::time::Timestamp;
 
 /// What was found of one queue.
@@ -40,6 +42,40 @@ impl SqliteStore {
                 .map_err(failed(doing))?;
         }
         tx.commit().await.map_err(failed(doing))
+    }
+
+    pub(super) async fn empty_step(&self, queue: &str, came_by: Timestamp) -> Result<Emptied> {
+        let doing = "empty a queue";
+        let mut tx = self.begin(doing).await?;
+        let found: String = sqlx::query_scalar(EMPTY.step("found"))
+            .bind(queue)
+            .bind(came_by.as_micros())
+            .bind(EMPTY_STEP)
+            .fetch_one(&mut *tx)
+            .await
+            .map_err(failed(doing))?;
+        let mut removed = 0;
+        // The jobs last: the steps before find by them what belongs to them.
+        for step in ["free", "drop_payloads", "drop_progress", "drop_log", "drop"] {
+            let gone = sqlx::query(EMPTY.step(step)).bind(&found).execute(&mut *tx).await;
+            removed = gone.map_err(failed(doing))?.rows_affected();
+        }
+        tx.commit().await.map_err(failed(doing))?;
+        Ok(Emptied { removed, more: removed as i64 >= EMPTY_STEP })
+    }
+
+    pub(super) async fn count_running(&self) -> Result<Vec<(String, u64)>> {
+        let doing = "count what runs";
+        let mut conn = self.read(doing).await?;
+        let rows = sqlx::query(QUEUE_COUNTS.step("running"))
+            .bind(MAX_QUEUES)
+            .fetch_all(&mut *conn)
+            .await
+            .map_err(failed(doing))?;
+        let count = |row: &sqlx::sqlite::SqliteRow| {
+            Ok((row.try_get("queue")?, row.try_get::<i64, _>("running")? as u64))
+        };
+        rows.iter().map(count).collect::<sqlx::Result<_>>().map_err(failed(doing))
     }
 
     pub(super) async fn all_counts(&self) -> Result<Vec<QueueCount>> {

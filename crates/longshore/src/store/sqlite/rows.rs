@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::job::unique::callers;
 use crate::job::{AttemptError, Backoff, Cancel, JobId, JobRow, State};
-use crate::store::{ClaimedJob, NodeId, NodeRow};
+use crate::store::{ClaimedJob, NodeId, NodeRow, NodeState, Wish};
 use crate::time::Timestamp;
 
 fn col<'r, T: Decode<'r, Sqlite> + Type<Sqlite>>(
@@ -144,6 +144,8 @@ pub(super) fn node_row(row: &SqliteRow) -> sqlx::Result<NodeRow> {
         expires_at: Timestamp::from_micros(col(row, "expires_at")?),
         lost_at: at(row, "lost_at")?,
         live: col(row, "live")?,
+        state: NodeState::from_word(col(row, "state")?),
+        wish: Wish::from_word(col(row, "wish")?),
         running: number(row, "running")?,
     })
 }

@@ -31,14 +31,17 @@ steps! {
     CHECKUP = "checkup.sql";
     CLAIM = "claim.sql";
     EDIT = "edit.sql";
+    EMPTY = "empty.sql";
     ENQUEUE = "enqueue.sql";
     FINISH = "finish.sql";
     HOST = "host.sql";
+    KINDS = "kinds.sql";
     LEADER = "leader.sql";
     LIST = "list.sql";
     LOOK = "look.sql";
     NODE = "node.sql";
     OPERATION = "operation.sql";
+    PAUSE = "pause.sql";
     PROBE = "probe.sql";
     PRUNE = "prune.sql";
     QUEUE_COUNTS = "queue_counts.sql";

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::SqliteStore;
-use crate::store::Wake;
+use super::error::failed;
+use crate::store::{Result, Wake};
 
 /// How often we look whether anything was committed.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -15,6 +16,19 @@ const YOUNG: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl SqliteStore {
+    /// Every commit writes to the log; in memory there is but one connection, which counts what it changes.
+    pub(super) async fn mark_of_changes(&self) -> Result<u64> {
+        let Some(file) = &self.file else {
+            let changes: sqlx::Result<i64> =
+                sqlx::query_scalar("SELECT total_changes()").fetch_one(&self.writer).await;
+            return changes.map(|changes| changes as u64).map_err(failed("look for changes"));
+        };
+        let log = fs::metadata(Log::of(file).path).ok();
+        let moment = |log: &fs::Metadata| log.modified().ok()?.duration_since(UNIX_EPOCH).ok();
+        let time = log.as_ref().and_then(moment).unwrap_or_default().as_nanos() as u64;
+        Ok(time.rotate_left(16) ^ log.map_or(0, |log| log.len()))
+    }
+
     pub(super) async fn hear_others(&self) {
         let Some(file) = &self.file else { return std::future::pending().await };
         let mut log = Log::of(file);

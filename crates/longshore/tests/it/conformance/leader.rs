@@ -169,7 +169,12 @@ pub async fn a_recall_after_the_rescue_keeps_no_lost_node(t: Harness) {
 
     t.advance(2 * HOUR);
     t.store
-        .beat(&longshore::store::Beat { node: leader.id, lease_for: LEASE_FOR, over: vec![] })
+        .beat(&longshore::store::Beat {
+            node: leader.id,
+            lease_for: LEASE_FOR,
+            over: vec![],
+            state: Default::default(),
+        })
         .await
         .unwrap();
     let lead = t.lead(&leader, LEASE_FOR).await.unwrap_or(lead);

@@ -12,6 +12,8 @@ pub mod hostile;
 pub mod leader;
 pub mod list;
 pub mod operations;
+pub mod node;
+pub mod pause;
 pub mod queues;
 pub mod rescue;
 pub mod retention;
@@ -178,6 +180,35 @@ macro_rules! conformance {
                 a_count_that_nobody_renews_is_not_told_for_ever,
                 a_count_under_an_old_term_is_refused,
                 odd_names_of_queues_are_counted_byte_by_byte,
+            ];
+            node: [
+                a_node_hears_what_it_is_asked_with_its_next_heartbeat,
+                others_see_what_a_node_is_at,
+                a_node_that_is_gone_cannot_be_asked,
+                a_wish_wakes_heartbeats_alone,
+                a_process_that_joins_anew_is_still_asked,
+                nodes_tell_of_their_kinds_and_the_greatest_version_has_the_say,
+                a_kind_that_nobody_runs_is_forgotten_in_the_end,
+                odd_kinds_are_told_of_and_many_are_bounded,
+                a_queue_is_known_by_its_jobs_its_nodes_or_its_pause,
+                a_change_of_a_job_changes_the_mark,
+            ];
+            pause: [
+                nothing_of_a_paused_queue_is_taken_by_nobody,
+                a_pause_of_a_kind_leaves_other_kinds_alone,
+                a_kind_and_its_queue_are_paused_each_by_itself,
+                what_runs_goes_on_while_its_queue_is_paused,
+                all_else_works_as_ever_while_paused,
+                a_pause_says_who_and_why_and_keeps_its_beginning,
+                a_pause_ends_by_itself_by_the_stores_clock,
+                a_clock_that_jumps_is_believed,
+                a_claim_tells_one_set_of_pauses_from_another,
+                a_resume_wakes_from_the_start,
+                odd_names_are_paused_byte_by_byte_and_hostile_ones_refused,
+                there_are_only_so_many_pauses,
+                a_queue_is_emptied_of_what_waits,
+                a_large_queue_is_emptied_in_steps,
+                claims_beside_an_emptying_take_each_job_once_or_not_at_all,
             ];
             retention: [
                 without_rules_ended_jobs_stay_a_week_and_dead_ones_for_ever,

@@ -48,7 +48,7 @@ pub async fn a_heartbeat_renews_the_lease(t: Harness) {
 
     for _ in 0..120 {
         t.advance(5 * SECOND);
-        assert_eq!(node.beat().await, Pulse::Alive(t.now().await));
+        assert_eq!(node.beat().await, Pulse::Alive { now: t.now().await, wish: None });
         assert_eq!(t.rescue().await, Rescued::default());
     }
 
@@ -90,7 +90,7 @@ pub async fn a_job_asked_to_cancel_ends_cancelled(t: Harness) {
 pub async fn a_lost_node_hears_that_it_is_lost(t: Harness) {
     let node = t.node().await;
     t.advance(LEASE_FOR + SECOND);
-    assert!(matches!(node.beat().await, Pulse::Alive(_)), "late, but nobody has noticed");
+    assert!(matches!(node.beat().await, Pulse::Alive { .. }), "late, but nobody has noticed");
     t.advance(LEASE_FOR + SECOND);
     assert_eq!(t.rescue().await.nodes, [node.id]);
 
@@ -101,7 +101,12 @@ pub async fn a_lost_node_hears_that_it_is_lost(t: Harness) {
 }
 
 pub async fn an_unknown_node_hears_that_it_is_lost(t: Harness) {
-    let beat = Beat { node: NodeId::new(), lease_for: LEASE_FOR, over: vec![1, 2] };
+    let beat = Beat {
+        node: NodeId::new(),
+        lease_for: LEASE_FOR,
+        over: vec![1, 2],
+        state: Default::default(),
+    };
     assert_eq!(t.store.beat(&beat).await.unwrap(), Pulse::Lost);
     assert_eq!(t.count("node").await, 0);
 }

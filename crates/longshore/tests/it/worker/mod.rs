@@ -16,6 +16,7 @@ pub mod hooks;
 pub mod lease;
 pub mod metrics;
 pub mod outcomes;
+pub mod pauses;
 #[cfg(target_os = "linux")]
 pub mod processes;
 #[cfg(feature = "postgres")]
@@ -27,6 +28,7 @@ pub mod transactions;
 pub mod typed;
 pub mod versions;
 pub mod wakes;
+pub mod wishes;
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -304,6 +306,19 @@ macro_rules! every_worker_case {
                 a_program_can_be_asked_what_it_would_do,
                 a_version_that_no_job_can_have_is_refused_at_the_start,
             ];
+            pauses: [
+                what_was_passed_over_runs_at_once_after_a_resume,
+                another_process_pauses_and_resumes,
+                a_pause_that_ends_by_itself_is_over_at_once,
+                a_node_that_starts_while_paused_waits,
+                polling_alone_obeys,
+            ];
+            wishes: [
+                a_quiet_node_claims_nothing_finishes_what_runs_and_goes_on_when_asked,
+                a_node_is_told_at_once_by_its_own_process,
+                a_stop_from_elsewhere_is_like_one_from_here,
+                a_quiet_process_that_is_lost_joins_anew_and_stays_quiet,
+            ];
             wakes: [
                 an_idle_worker_starts_a_job_at_once,
                 retries_rescues_and_what_is_given_back_start_at_once,
@@ -426,6 +441,9 @@ mod pooled {
         transactions: [
             an_effect_and_its_completion_are_committed_together,
             an_attempt_that_fails_leaves_no_effect,
+        ];
+        pauses: [
+            polling_alone_obeys,
         ];
         wakes: [
             polling_alone_runs_every_job,
