@@ -1,7 +1,7 @@
 //! `queues` and `kinds`: what waits and what is paused.
 
 use longshore::store::{Effort, MAX_DEPTH, NewPause, Pause, PauseScope};
-use longshore::{Client, Filter, QueueRow, State, Timestamp};
+use longshore::{Client, Filter, QueueRow, Timestamp};
 use longshore_server::wire::{EmptiedView, PauseView, QueueView, QueuesView};
 
 use super::{Context, user_name};
@@ -119,9 +119,8 @@ async fn empty(context: &Context, client: &Client, name: &str, yes: bool) -> Res
         }
         return data(&format!("{} jobs are gone", grouped(removed)));
     }
-    let waiting = [State::Queued, State::Scheduled, State::Retrying]
-        .into_iter()
-        .fold(Filter::all().queue(name), Filter::state);
+    let waiting = Filter::parse("state:queued,scheduled,retrying").expect("a query of ours");
+    let waiting = waiting.queue(name);
     let count = client.count(waiting, Effort::Bounded).await?;
     if context.json {
         return json(&serde_json::json!({ "would_remove": count.value }));

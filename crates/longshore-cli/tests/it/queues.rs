@@ -40,11 +40,11 @@ fn a_queue_is_paused_resumed_and_emptied(place: Place) {
     let other = place.enqueue(&["noop"]);
     place.until("the other queue is served", || place.state(&other) == "succeeded");
     assert_eq!(place.json(&["queues", "list"])["queues"][1]["running"], 0);
-    assert_eq!(place.json(&["jobs", "count", "--queue", "mail"])["value"], 2);
+    assert_eq!(place.json(&["jobs", "count", "--queue", "mail"])["count"], 2);
     assert_eq!(place.run(&["queues", "resume", "mail"]).out, "queue mail goes on\n");
     assert_eq!(place.run(&["queues", "resume", "mail"]).out, "queue mail was not paused\n");
     place.until("what waited has run", || {
-        place.json(&["jobs", "count", "--queue", "mail", "--state", "succeeded"])["value"] == 1
+        place.json(&["jobs", "count", "--queue", "mail", "--state", "succeeded"])["count"] == 1
     });
     drop(server);
 
