@@ -5,12 +5,14 @@ pub(crate) mod checkup;
 mod claim;
 mod edit;
 mod ending;
+mod enqueued;
 mod error;
 pub(crate) mod keys;
 mod kind;
 mod look;
 mod migration;
 mod node;
+mod options;
 mod operation;
 mod pause;
 mod query;
@@ -52,6 +54,7 @@ pub use claim::{
 };
 pub use edit::Edit;
 pub use ending::{Ack, DoneInTx, Ending, Held, MAX_THROTTLES, NodeFault};
+pub use enqueued::{EnqueueOutcome, Enqueued, Repeat};
 pub use error::StoreError;
 pub use kind::{KnownKind, MAX_KNOWN, MAX_SCHEMA_BYTES, StoredKind};
 pub use migration::Migration;
@@ -59,6 +62,7 @@ pub use node::{
     Beat, InvalidNodeId, Lead, NewNode, NodeId, NodeRow, NodeState, Pulse, Rescued, Term, Wish,
 };
 pub use once::{Once, REQUESTS_KEPT, RequestKey};
+pub use options::{Durability, Pooler, StoreOptions};
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) use pause::EMPTY_STEP;
 pub use pause::{Emptied, MAX_PAUSES, NewPause, Pause, PauseScope, PausesSeen, SetPause};
@@ -431,67 +435,6 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     fn meter(&self) -> &dyn crate::bench::Meter;
 }
 
-/// Whether an enqueue may have been carried out before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeat {
-    /// The ids are fresh.
-    No,
-    /// The ids may have been enqueued, and the jobs may even have ended: look at history too.
-    Yes,
-}
-
-/// The answer for one enqueued job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Enqueued {
-    /// The id of the job that is there now: the new one, or the one that was there already.
-    pub id: JobId,
-    /// What the enqueue did.
-    pub outcome: EnqueueOutcome,
-}
-
-/// What an enqueue did. What was refused is an error instead: [`StoreError::KeyHeld`],
-/// [`StoreError::KeyReused`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EnqueueOutcome {
-    /// The job is new.
-    Added,
-    /// Nothing: the same id was enqueued before, or another job holds the unique key
-    /// ([`crate::OnConflict::Keep`]).
-    Duplicate,
-    /// No job is new, but the one that holds the unique key has this payload, time and priority now
-    /// ([`crate::OnConflict::Replace`]).
-    Replaced,
-}
-
-impl Enqueued {
-    /// Whether the job is new: neither a duplicate nor a replacement.
-    pub fn is_added(&self) -> bool {
-        self.outcome == EnqueueOutcome::Added
-    }
-
-    /// Whether nothing was done, since the job was there already.
-    pub fn is_duplicate(&self) -> bool {
-        self.outcome == EnqueueOutcome::Duplicate
-    }
-
-    /// Whether a job that was there already has this payload, time and priority now.
-    pub fn is_replaced(&self) -> bool {
-        self.outcome == EnqueueOutcome::Replaced
-    }
-
-    pub(crate) fn added(id: JobId) -> Enqueued {
-        Enqueued { id, outcome: EnqueueOutcome::Added }
-    }
-
-    pub(crate) fn duplicate(id: JobId) -> Enqueued {
-        Enqueued { id, outcome: EnqueueOutcome::Duplicate }
-    }
-
-    pub(crate) fn replaced(id: JobId) -> Enqueued {
-        Enqueued { id, outcome: EnqueueOutcome::Replaced }
-    }
-}
-
 /// Who wants a job cancelled, and why; both in the caller's words.
 #[derive(Clone, Debug, Default)]
 pub struct AskCancel {
@@ -499,77 +442,6 @@ pub struct AskCancel {
     pub by: Option<String>,
     /// Why. Cut at 8 KiB.
     pub why: Option<String>,
-}
-
-/// How a store is opened.
-#[derive(Clone, Debug)]
-pub struct StoreOptions {
-    /// Whose clock counts; a test sets its own.
-    pub clock: Clock,
-    /// Connections for everything but the worker's own claims, results and heartbeats, which have
-    /// theirs. Default 5. On SQLite the number of readers.
-    pub pool: u32,
-    /// Whether a pooler such as PgBouncer stands before the database. Default: find out.
-    pub pooler: Pooler,
-    /// Whether other nodes are told of new work (`NOTIFY`), and heard. Without, it is found by
-    /// polling, which is always enough. Default on. No effect on SQLite.
-    pub notify: bool,
-    /// SQLite: what a commit waits for. Default [`Durability::Full`].
-    pub durability: Durability,
-    /// SQLite: whether a missing file is made. Default yes; without, opening it is refused with
-    /// [`StoreError::NoDatabase`], as suits a program that only looks.
-    pub create: bool,
-    /// SQLite: whether a file on a network or host-shared file system is opened all the same, with a
-    /// warning. Default no: it is refused with [`StoreError::SharedMount`]. Told on Linux alone.
-    pub allow_shared_mount: bool,
-    /// SQLite: whether a file is opened although a node of another host serves it. Default no: that is
-    /// refused with [`StoreError::OtherHost`]. Two hosts that write to one file damage it.
-    pub allow_other_host: bool,
-    /// SQLite: what tells this host from others. Default: its name, and the id that the kernel was given
-    /// at its start, which all containers of a host have in common and which alone counts. The last word
-    /// is what is compared. No effect on PostgreSQL.
-    pub host: Option<String>,
-    /// How long a call waits for a database that is locked or has no free connection. Default 5 s.
-    pub busy_for: Duration,
-}
-
-/// What stands between us and PostgreSQL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Pooler {
-    /// Find out at the first connection.
-    Auto,
-    /// Nothing: sessions keep their settings and prepared statements, and can listen.
-    Off,
-    /// A pooler in transaction mode: nothing outlives a transaction.
-    Transaction,
-}
-
-/// What a commit on SQLite waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Durability {
-    /// The disk: a power cut loses nothing that was answered.
-    Full,
-    /// The operating system: a killed process loses nothing, a power cut may lose the last commits.
-    Normal,
-}
-
-impl Default for StoreOptions {
-    fn default() -> Self {
-        StoreOptions {
-            clock: Clock::real(),
-            pool: 5,
-            pooler: Pooler::Auto,
-            notify: true,
-            durability: Durability::Full,
-            create: true,
-            allow_shared_mount: false,
-            allow_other_host: false,
-            host: None,
-            busy_for: Duration::from_secs(5),
-        }
-    }
 }
 
 /// The schema's steps in the database that `url` names, in order. Looks at the scheme alone: the

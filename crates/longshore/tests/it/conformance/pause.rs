@@ -1,5 +1,7 @@
 //! Pauses: what is paused is not taken, by nobody, and everything else goes on.
 
+use std::time::Duration;
+
 use longshore::store::{MAX_PAUSES, NewPause, Pause, PauseScope, SetPause};
 use longshore::{Client, NewJob, StoreError, Unique};
 
@@ -119,7 +121,7 @@ pub async fn a_pause_says_who_and_why_and_keeps_its_beginning(t: Harness) {
     let set = t.store.pause(&anew).await.expect("a pause");
 
     assert_eq!((set.since, set.until), (since, Some(until)));
-    assert_eq!(t.store.pauses().await.expect("pauses"), [set.clone()]);
+    assert_eq!(t.store.pauses().await.expect("pauses"), std::slice::from_ref(&set));
     assert_eq!(set.by.as_deref(), Some("bob"));
     t.advance(HOUR);
     let set = t.store.pause(&of(Queue, "default")).await.expect("a pause");
@@ -212,7 +214,7 @@ pub async fn odd_names_are_paused_byte_by_byte_and_hostile_ones_refused(t: Harne
     assert!(said(NewPause::queue("")).await.starts_with("queue `` is empty"));
     let past = longshore::Timestamp::from_micros(0);
     assert!(said(NewPause::queue("q").until(past)).await.starts_with("until is 1970-01-01"));
-    assert!(said(NewPause::queue("q").lasting(0 * SECOND)).await.contains("which is over"));
+    assert!(said(NewPause::queue("q").lasting(Duration::ZERO)).await.contains("which is over"));
     client.close().await;
 }
 
