@@ -20,13 +20,13 @@ pub struct StoreOptions {
     /// SQLite: what a commit waits for. Default [`Durability::Full`].
     pub durability: Durability,
     /// SQLite: whether a missing file is made. Default yes; without, opening it is refused with
-    /// [`StoreError::NoDatabase`], as suits a program that only looks.
+    /// [`crate::StoreError::NoDatabase`], as suits a program that only looks.
     pub create: bool,
     /// SQLite: whether a file on a network or host-shared file system is opened all the same, with a
-    /// warning. Default no: it is refused with [`StoreError::SharedMount`]. Told on Linux alone.
+    /// warning. Default no: it is refused with [`crate::StoreError::SharedMount`]. Told on Linux alone.
     pub allow_shared_mount: bool,
     /// SQLite: whether a file is opened although a node of another host serves it. Default no: that is
-    /// refused with [`StoreError::OtherHost`]. Two hosts that write to one file damage it.
+    /// refused with [`crate::StoreError::OtherHost`]. Two hosts that write to one file damage it.
     pub allow_other_host: bool,
     /// SQLite: what tells this host from others. Default: its name, and the id that the kernel was given
     /// at its start, which all containers of a host have in common and which alone counts. The last word

@@ -1,4 +1,4 @@
-//! The texts of W3C Trace Context: https://www.w3.org/TR/trace-context/.
+//! The texts of W3C Trace Context: <https://www.w3.org/TR/trace-context/>.
 
 use std::fmt;
 
