@@ -109,7 +109,7 @@ fn metrics_are_open_only_where_somebody_said_so(place: Place) {
     place.write("longshore.toml", "[http]\nlisten = '0.0.0.0:0'");
     let said = place.run(&["serve"]);
     assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("make a token first"), "{said:?}");
+    assert!(said.err.contains("make a token or a user first"), "{said:?}");
     place.write("longshore.toml", "[http]\nlisten = '0.0.0.0:0'\nmetrics_open = true");
     let server = place.serve(&[]);
     let here = address(&server).replace("0.0.0.0", "127.0.0.1");
