@@ -195,7 +195,7 @@ async fn the_log_names_the_request_that_failed(store: TestStore) {
 
     assert!(answer.status.is_server_error(), "{answer:?}");
     let log = String::from_utf8(heard.0.lock().unwrap().clone()).unwrap();
-    let line = log.lines().find(|line| line.contains("request{id=\"who-fails\"}"));
+    let line = log.lines().find(|line| line.contains("request{id=\"who-fails\""));
     assert!(line.is_some(), "{log}");
 }
 
