@@ -2,7 +2,7 @@
 
 mod collector;
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -86,10 +86,10 @@ fn callee() -> (SocketAddr, Receiver<String>) {
     let address = listener.local_addr().expect("its address");
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
-            let mut bytes = [0; 1_024];
-            let read = stream.read(&mut bytes).unwrap_or(0);
-            let text = String::from_utf8_lossy(&bytes[..read]).into_owned();
-            let parent = text.lines().find_map(|line| line.strip_prefix("traceparent: "));
+            // To the end, which may come in a packet of its own: whoever closes before is not heard out.
+            let head = BufReader::new(&stream).lines().map_while(Result::ok);
+            let head: Vec<String> = head.take_while(|line| !line.is_empty()).collect();
+            let parent = head.iter().find_map(|line| line.strip_prefix("traceparent: "));
             let _ = send.send(parent.unwrap_or("none").to_owned());
             let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n");
         }
