@@ -10,8 +10,8 @@ use crate::audit::{Entry, EntryEnd, EntryId, NewEntry};
 use crate::store::{Lead, Result};
 
 use super::PostgresStore;
-use super::error::{Fault, Tries};
-use super::session::{Session, within};
+use super::error::Fault;
+use super::session::Session;
 
 const BEGIN: &str = include_str!("audit_begin.sql");
 const END: &str = include_str!("audit_end.sql");
@@ -23,13 +23,7 @@ const MOST: i64 = 1_000;
 
 impl PostgresStore {
     pub(super) async fn begin_audit(&self, entry: &NewEntry) -> Result<()> {
-        let mut tries = Tries::repeatable("write the audit log");
-        loop {
-            match within(self.patience(), self.try_begin_audit(entry)).await {
-                Ok(()) => return Ok(()),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("write the audit log", || self.try_begin_audit(entry)).await
     }
 
     async fn try_begin_audit(&self, entry: &NewEntry) -> Result<(), Fault> {
@@ -50,13 +44,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn end_audit(&self, id: EntryId, end: &EntryEnd) -> Result<()> {
-        let mut tries = Tries::repeatable("end an entry of the audit log");
-        loop {
-            match within(self.patience(), self.try_end_audit(id, end)).await {
-                Ok(()) => return Ok(()),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("end an entry of the audit log", || self.try_end_audit(id, end)).await
     }
 
     async fn try_end_audit(&self, id: EntryId, end: &EntryEnd) -> Result<(), Fault> {
@@ -77,13 +65,7 @@ impl PostgresStore {
         before: Option<EntryId>,
         most: u32,
     ) -> Result<Vec<Entry>> {
-        let mut tries = Tries::repeatable("read the audit log");
-        loop {
-            match within(self.patience(), self.try_list_audit(before, most)).await {
-                Ok(entries) => return Ok(entries),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("read the audit log", || self.try_list_audit(before, most)).await
     }
 
     async fn try_list_audit(
@@ -100,13 +82,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn forget_audit(&self, lead: Lead, keep: Duration) -> Result<bool> {
-        let mut tries = Tries::repeatable("prune the audit log");
-        loop {
-            match within(self.patience(), self.try_forget_audit(lead, keep)).await {
-                Ok(more) => return Ok(more),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("prune the audit log", || self.try_forget_audit(lead, keep)).await
     }
 
     async fn try_forget_audit(&self, lead: Lead, keep: Duration) -> Result<bool, Fault> {

@@ -73,13 +73,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn asked_to_cancel(&self, node: NodeId) -> Result<Vec<JobId>> {
-        let mut tries = Tries::repeatable("look for cancels");
-        loop {
-            match within(self.patience(), self.try_cancels(node)).await {
-                Ok(ids) => return Ok(ids),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("look for cancels", || self.try_cancels(node)).await
     }
 
     async fn try_cancels(&self, node: NodeId) -> Result<Vec<JobId>, Fault> {

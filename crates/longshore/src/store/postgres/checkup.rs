@@ -3,8 +3,8 @@
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::error::{Fault, Tries, sort};
-use super::session::{Session, within};
+use super::error::{Fault, sort};
+use super::session::Session;
 use super::{PostgresStore, migrate};
 use crate::store::checkup::{self, Check};
 use crate::store::{Result, Store, StoreError};
@@ -38,13 +38,7 @@ impl PostgresStore {
     }
 
     async fn ask(&self, sql: &'static str, clocked: bool) -> Result<PgRow> {
-        let mut tries = Tries::repeatable("look at the database");
-        loop {
-            match within(self.patience(), self.try_ask(sql, clocked)).await {
-                Ok(row) => return Ok(row),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("look at the database", || self.try_ask(sql, clocked)).await
     }
 
     async fn try_ask(&self, sql: &'static str, clocked: bool) -> Result<PgRow, Fault> {

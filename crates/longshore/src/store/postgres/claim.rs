@@ -11,7 +11,7 @@ use crate::store::{
 use crate::time::Timestamp;
 
 use super::PostgresStore;
-use super::error::{Fault, Tries};
+use super::error::Fault;
 use super::session::{Session, within};
 
 const CLAIM: &str = include_str!("claim.sql");
@@ -69,13 +69,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn take_again(&self, node: NodeId, no: i64) -> Result<Vec<ClaimedJob>> {
-        let mut tries = Tries::repeatable("ask for a claim's jobs");
-        loop {
-            match within(self.patience(), self.try_take_again(node, no)).await {
-                Ok(jobs) => return Ok(jobs),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("ask for a claim's jobs", || self.try_take_again(node, no)).await
     }
 
     async fn try_take_again(&self, node: NodeId, no: i64) -> Result<Vec<ClaimedJob>, Fault> {

@@ -8,8 +8,8 @@ use sqlx::postgres::PgRow;
 use crate::store::{KnownKind, MAX_KNOWN, Result, StoredKind};
 
 use super::PostgresStore;
-use super::error::{Fault, Tries};
-use super::session::{Session, within};
+use super::error::Fault;
+use super::session::Session;
 
 const KEEP: &str = include_str!("kinds_keep.sql");
 const LIST: &str = include_str!("kinds_list.sql");
@@ -42,13 +42,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn all_kinds(&self) -> Result<Vec<StoredKind>> {
-        let mut tries = Tries::repeatable("list kinds");
-        loop {
-            match within(self.patience(), self.try_kinds()).await {
-                Ok(kinds) => return Ok(kinds),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("list kinds", || self.try_kinds()).await
     }
 
     async fn try_kinds(&self) -> Result<Vec<StoredKind>, Fault> {

@@ -7,7 +7,7 @@ use sqlx::{PgPool, Row};
 use crate::store::{Lead, NodeId, Result, StoreError, Term};
 
 use super::PostgresStore;
-use super::error::{Fault, Tries};
+use super::error::Fault;
 use super::session::{Session, within};
 
 const LEADS: &str = include_str!("leads.sql");
@@ -18,13 +18,7 @@ const MAKE_PARTITIONS: &str = include_str!("make_partitions.sql");
 impl PostgresStore {
     pub(super) async fn take_lead(&self, node: NodeId, span: Duration) -> Result<Option<Term>> {
         // A repeat renews what the lost try took.
-        let mut tries = Tries::repeatable("take the lead");
-        loop {
-            match within(self.patience(), self.try_lead(node, span)).await {
-                Ok(term) => return Ok(term),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("take the lead", || self.try_lead(node, span)).await
     }
 
     async fn try_lead(&self, node: NodeId, span: Duration) -> Result<Option<Term>, Fault> {
@@ -37,13 +31,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn give_up_lead(&self, lead: Lead) -> Result<()> {
-        let mut tries = Tries::repeatable("give up the lead");
-        loop {
-            match within(self.patience(), self.try_resign(lead)).await {
-                Ok(()) => return Ok(()),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("give up the lead", || self.try_resign(lead)).await
     }
 
     async fn try_resign(&self, lead: Lead) -> Result<(), Fault> {
@@ -66,13 +54,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn make_days(&self, lead: Lead, days: u32) -> Result<()> {
-        let mut tries = Tries::repeatable("make history's partitions");
-        loop {
-            match within(self.patience(), self.try_make_days(lead, days)).await {
-                Ok(()) => return Ok(()),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("make history's partitions", || self.try_make_days(lead, days)).await
     }
 
     async fn try_make_days(&self, lead: Lead, days: u32) -> Result<(), Fault> {

@@ -35,13 +35,7 @@ impl PostgresStore {
         if let Position::After(cursor) | Position::Before(cursor) = query.at {
             cursor.check(&query.filter)?;
         }
-        let mut tries = Tries::repeatable("list jobs");
-        loop {
-            match within(self.patience(), self.try_page(query)).await {
-                Ok(page) => return Ok(page),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("list jobs", || self.try_page(query)).await
     }
 
     async fn try_page(&self, query: &ListQuery) -> Result<Page, Fault> {

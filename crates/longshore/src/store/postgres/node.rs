@@ -84,13 +84,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn remove_node(&self, node: NodeId) -> Result<()> {
-        let mut tries = Tries::repeatable("leave");
-        loop {
-            match within(self.patience(), self.try_leave(node)).await {
-                Ok(()) => return Ok(()),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("leave", || self.try_leave(node)).await
     }
 
     async fn try_leave(&self, node: NodeId) -> Result<(), Fault> {
@@ -102,17 +96,11 @@ impl PostgresStore {
     }
 
     pub(super) async fn ask_node(&self, node: NodeId, wish: Option<Wish>) -> Result<()> {
-        let mut tries = Tries::repeatable("ask a node");
-        loop {
-            match within(self.patience(), self.try_ask_node(node, wish)).await {
-                Ok(true) => {
-                    self.tell(Wake::Wishes);
-                    return Ok(());
-                }
-                Ok(false) => return Err(StoreError::NoNode(node)),
-                Err(fault) => tries.after(self, fault).await?,
-            }
+        if !self.repeated("ask a node", || self.try_ask_node(node, wish)).await? {
+            return Err(StoreError::NoNode(node));
         }
+        self.tell(Wake::Wishes);
+        Ok(())
     }
 
     async fn try_ask_node(&self, node: NodeId, wish: Option<Wish>) -> Result<bool, Fault> {
@@ -129,13 +117,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn all_nodes(&self) -> Result<Vec<NodeRow>> {
-        let mut tries = Tries::repeatable("list nodes");
-        loop {
-            match within(self.patience(), self.try_nodes()).await {
-                Ok(nodes) => return Ok(nodes),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("list nodes", || self.try_nodes()).await
     }
 
     async fn try_nodes(&self) -> Result<Vec<NodeRow>, Fault> {

@@ -19,10 +19,10 @@ use crate::time::Timestamp;
 
 use super::PostgresStore;
 use super::change::state_of;
-use super::error::{Fault, Tries};
+use super::error::Fault;
 use super::list::View;
 use super::operation::{LOCK, operation_row};
-use super::session::{Session, within};
+use super::session::Session;
 use super::unique;
 
 const CANCEL: &str = include_str!("operation_cancel.sql");
@@ -49,13 +49,7 @@ struct Came<'a> {
 impl PostgresStore {
     pub(super) async fn do_step(&self, lead: Lead, step: &OperationStep) -> Result<OperationRow> {
         // One that was carried out, but whose reply was lost, is not found at its place again.
-        let mut tries = Tries::repeatable("do a step of an operation");
-        loop {
-            match within(self.patience(), self.try_step(lead, step)).await {
-                Ok(row) => return Ok(row),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("do a step of an operation", || self.try_step(lead, step)).await
     }
 
     async fn try_step(&self, lead: Lead, step: &OperationStep) -> Result<OperationRow, Fault> {
@@ -121,13 +115,8 @@ impl PostgresStore {
         id: OperationId,
         error: &str,
     ) -> Result<()> {
-        let mut tries = Tries::repeatable("end an operation");
-        loop {
-            match within(self.patience(), self.try_fail(lead, id, error)).await {
-                Ok(_) => return Ok(()),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("end an operation", || self.try_fail(lead, id, error)).await?;
+        Ok(())
     }
 
     async fn try_fail(

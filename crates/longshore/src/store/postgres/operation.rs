@@ -13,8 +13,8 @@ use crate::operation::{
 use crate::store::{Count, Lead, NodeId, Relation, Result, StoreError, Wake};
 
 use super::PostgresStore;
-use super::error::{Fault, Tries};
-use super::session::{Session, within};
+use super::error::Fault;
+use super::session::Session;
 
 const START: &str = include_str!("operation_start.sql");
 const GET: &str = include_str!("operation_get.sql");
@@ -33,17 +33,10 @@ impl PostgresStore {
         new: &NewOperation,
         total: Count,
     ) -> Result<OperationRow> {
-        let mut tries = Tries::repeatable("start an operation");
-        loop {
-            match within(self.patience(), self.try_start(new, total)).await {
-                Ok(row) => {
-                    // The leader hears it.
-                    self.tell(Wake::Look);
-                    return Ok(row);
-                }
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        let row = self.repeated("start an operation", || self.try_start(new, total)).await?;
+        // The leader hears it.
+        self.tell(Wake::Look);
+        Ok(row)
     }
 
     async fn try_start(&self, new: &NewOperation, total: Count) -> Result<OperationRow, Fault> {
@@ -76,13 +69,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn find_operation(&self, id: OperationId) -> Result<Option<OperationRow>> {
-        let mut tries = Tries::repeatable("look up an operation");
-        loop {
-            match within(self.patience(), self.try_find_operation(id)).await {
-                Ok(row) => return Ok(row),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("look up an operation", || self.try_find_operation(id)).await
     }
 
     async fn try_find_operation(&self, id: OperationId) -> Result<Option<OperationRow>, Fault> {
@@ -97,13 +84,7 @@ impl PostgresStore {
         before: Option<OperationId>,
         most: u32,
     ) -> Result<Vec<OperationRow>> {
-        let mut tries = Tries::repeatable("list operations");
-        loop {
-            match within(self.patience(), self.try_list_operations(before, most)).await {
-                Ok(rows) => return Ok(rows),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("list operations", || self.try_list_operations(before, most)).await
     }
 
     async fn try_list_operations(
@@ -120,13 +101,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn first_operation(&self) -> Result<Option<OperationId>> {
-        let mut tries = Tries::repeatable("look for operations");
-        loop {
-            match within(self.patience(), self.try_first_operation()).await {
-                Ok(id) => return Ok(id),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("look for operations", || self.try_first_operation()).await
     }
 
     async fn try_first_operation(&self) -> Result<Option<OperationId>, Fault> {
@@ -142,18 +117,11 @@ impl PostgresStore {
         id: OperationId,
         ask: OperationAsk,
     ) -> Result<OperationRow> {
-        let mut tries = Tries::repeatable("change an operation");
-        loop {
-            match within(self.patience(), self.try_tell(id, ask)).await {
-                Ok(row) => {
-                    if ask == OperationAsk::Resume {
-                        self.tell(Wake::Look);
-                    }
-                    return Ok(row);
-                }
-                Err(fault) => tries.after(self, fault).await?,
-            }
+        let row = self.repeated("change an operation", || self.try_tell(id, ask)).await?;
+        if ask == OperationAsk::Resume {
+            self.tell(Wake::Look);
         }
+        Ok(row)
     }
 
     async fn try_tell(&self, id: OperationId, ask: OperationAsk) -> Result<OperationRow, Fault> {
@@ -180,13 +148,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn forget_operations(&self, lead: Lead, keep: Duration) -> Result<bool> {
-        let mut tries = Tries::repeatable("prune operations");
-        loop {
-            match within(self.patience(), self.try_forget_operations(lead, keep)).await {
-                Ok(more) => return Ok(more),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("prune operations", || self.try_forget_operations(lead, keep)).await
     }
 
     async fn try_forget_operations(&self, lead: Lead, keep: Duration) -> Result<bool, Fault> {

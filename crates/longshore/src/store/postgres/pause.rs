@@ -78,13 +78,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn all_pauses(&self) -> Result<Vec<Pause>> {
-        let mut tries = Tries::repeatable("read what is paused");
-        loop {
-            match within(self.patience(), self.try_pauses()).await {
-                Ok(pauses) => return Ok(pauses),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("read what is paused", || self.try_pauses()).await
     }
 
     async fn try_pauses(&self) -> Result<Vec<Pause>, Fault> {

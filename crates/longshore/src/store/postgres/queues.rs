@@ -10,8 +10,8 @@ use crate::store::{
 use crate::time::Timestamp;
 
 use super::PostgresStore;
-use super::error::{Fault, Tries};
-use super::session::{Session, within};
+use super::error::Fault;
+use super::session::Session;
 
 const COUNT: &str = include_str!("queue_count.sql");
 const EMPTY: &str = include_str!("empty.sql");
@@ -21,14 +21,8 @@ const COUNTS: &str = include_str!("queue_counts.sql");
 
 impl PostgresStore {
     pub(super) async fn count_all(&self, lead: Lead) -> Result<()> {
-        let mut tries = Tries::repeatable("count the queues");
-        loop {
-            match within(self.patience(), self.try_count(lead)).await {
-                Ok(true) => return Ok(()),
-                Ok(false) => return Err(StoreError::NotLeader),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        let leads = self.repeated("count the queues", || self.try_count(lead)).await?;
+        if leads { Ok(()) } else { Err(StoreError::NotLeader) }
     }
 
     async fn try_count(&self, lead: Lead) -> Result<bool, Fault> {
@@ -47,13 +41,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn empty_step(&self, queue: &str, came_by: Timestamp) -> Result<Emptied> {
-        let mut tries = Tries::repeatable("empty a queue");
-        loop {
-            match within(self.patience(), self.try_empty(queue, came_by)).await {
-                Ok(emptied) => return Ok(emptied),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("empty a queue", || self.try_empty(queue, came_by)).await
     }
 
     async fn try_empty(&self, queue: &str, came_by: Timestamp) -> Result<Emptied, Fault> {
@@ -72,13 +60,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn count_running(&self) -> Result<Vec<(String, u64)>> {
-        let mut tries = Tries::repeatable("count what runs");
-        loop {
-            match within(self.patience(), self.try_running()).await {
-                Ok(running) => return Ok(running),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("count what runs", || self.try_running()).await
     }
 
     async fn try_running(&self) -> Result<Vec<(String, u64)>, Fault> {
@@ -91,13 +73,8 @@ impl PostgresStore {
     }
 
     pub(super) async fn mark_of_changes(&self) -> Result<u64> {
-        let mut tries = Tries::repeatable("look for changes");
-        loop {
-            match within(self.patience(), self.try_change_mark()).await {
-                Ok(mark) => return Ok(mark as u64),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        let mark = self.repeated("look for changes", || self.try_change_mark()).await?;
+        Ok(mark as u64)
     }
 
     async fn try_change_mark(&self) -> Result<i64, Fault> {
@@ -108,13 +85,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn all_counts(&self) -> Result<Vec<QueueCount>> {
-        let mut tries = Tries::repeatable("read how deep the queues are");
-        loop {
-            match within(self.patience(), self.try_counts()).await {
-                Ok(counts) => return Ok(counts),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("read how deep the queues are", || self.try_counts()).await
     }
 
     async fn try_counts(&self) -> Result<Vec<QueueCount>, Fault> {

@@ -12,8 +12,8 @@ use crate::store::Result;
 use crate::time::Timestamp;
 
 use super::PostgresStore;
-use super::error::{Fault, Tries};
-use super::session::{Session, within};
+use super::error::Fault;
+use super::session::Session;
 
 const GET: &str = include_str!("get.sql");
 const NOW: &str = include_str!("now.sql");
@@ -23,13 +23,7 @@ const FOREVER: Timestamp = Timestamp::from_micros(i64::MIN);
 
 impl PostgresStore {
     pub(super) async fn find(&self, id: JobId) -> Result<Option<JobRow>> {
-        let mut tries = Tries::repeatable("get a job");
-        loop {
-            match within(self.patience(), self.try_find(id)).await {
-                Ok(job) => return Ok(job),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("get a job", || self.try_find(id)).await
     }
 
     /// First where it most likely is: a job ends after its id was made, so newer partitions do.
@@ -53,13 +47,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn clock_time(&self) -> Result<Timestamp> {
-        let mut tries = Tries::repeatable("ask for the time");
-        loop {
-            match within(self.patience(), self.try_now()).await {
-                Ok(now) => return Ok(now),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("ask for the time", || self.try_now()).await
     }
 
     async fn try_now(&self) -> Result<Timestamp, Fault> {

@@ -26,13 +26,7 @@ const SWEEP_STATEMENTS: usize = 50;
 
 impl PostgresStore {
     pub(super) async fn rescue_lost(&self) -> Result<Rescued> {
-        let mut tries = Tries::repeatable("rescue the jobs of lost nodes");
-        let rescued = loop {
-            match within(self.patience(), self.try_rescue()).await {
-                Ok(rescued) => break rescued,
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        };
+        let rescued = self.repeated("rescue the jobs of lost nodes", || self.try_rescue()).await?;
         self.tell_rescued(&rescued);
         Ok(rescued)
     }

@@ -16,13 +16,7 @@ const REMOVE: &str = include_str!("retention_remove.sql");
 
 impl PostgresStore {
     pub(super) async fn all_rules(&self) -> Result<Vec<RetentionRule>> {
-        let mut tries = Tries::repeatable("read the rules of retention");
-        loop {
-            match within(self.patience(), self.try_all_rules()).await {
-                Ok(rules) => return Ok(rules),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("read the rules of retention", || self.try_all_rules()).await
     }
 
     async fn try_all_rules(&self) -> Result<Vec<RetentionRule>, Fault> {
@@ -42,17 +36,11 @@ impl PostgresStore {
     }
 
     pub(super) async fn set_rule(&self, rule: &RetentionRule) -> Result<()> {
-        let mut tries = Tries::repeatable("set a rule of retention");
-        loop {
-            match within(self.patience(), self.try_set_rule(rule)).await {
-                Ok(true) => return Ok(()),
-                Ok(false) => {
-                    let problem = Problem::TooMany { count: MAX_RULES + 1, limit: MAX_RULES };
-                    return Err(Invalid::new("retention", problem).into());
-                }
-                Err(fault) => tries.after(self, fault).await?,
-            }
+        if self.repeated("set a rule of retention", || self.try_set_rule(rule)).await? {
+            return Ok(());
         }
+        let problem = Problem::TooMany { count: MAX_RULES + 1, limit: MAX_RULES };
+        Err(Invalid::new("retention", problem).into())
     }
 
     async fn try_set_rule(&self, rule: &RetentionRule) -> Result<bool, Fault> {

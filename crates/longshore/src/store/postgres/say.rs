@@ -11,8 +11,8 @@ use crate::store::said::{Chunk, MAX_CHUNKS};
 use crate::store::{LogPage, LogQuery, NodeId, ProgressRow, Result, Said, Saying};
 
 use super::PostgresStore;
-use super::error::{Fault, Tries};
-use super::session::{Session, within};
+use super::error::Fault;
+use super::session::Session;
 
 const SAY: &str = include_str!("say.sql");
 const LOG: &str = include_str!("log.sql");
@@ -24,13 +24,7 @@ impl PostgresStore {
             return Ok(Vec::new());
         }
         let batch = Batch::of(said);
-        let mut tries = Tries::repeatable("keep what runs said");
-        let kept = loop {
-            match within(self.patience(), self.try_keep(node, &batch)).await {
-                Ok(kept) => break kept,
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        };
+        let kept = self.repeated("keep what runs said", || self.try_keep(node, &batch)).await?;
         let answer = |one: &Saying| {
             // Of a job that comes twice only one was written.
             let ours = kept.contains(&one.held.id.as_uuid())
@@ -63,13 +57,8 @@ impl PostgresStore {
     }
 
     pub(super) async fn read_log(&self, id: JobId, query: &LogQuery) -> Result<LogPage> {
-        let mut tries = Tries::repeatable("read a job's log");
-        loop {
-            match within(self.patience(), self.try_read_log(id, query)).await {
-                Ok(chunks) => return Ok(LogPage::of(query, &chunks)),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        let chunks = self.repeated("read a job's log", || self.try_read_log(id, query)).await?;
+        Ok(LogPage::of(query, &chunks))
     }
 
     async fn try_read_log(&self, id: JobId, query: &LogQuery) -> Result<Vec<Chunk>, Fault> {
@@ -96,13 +85,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn read_progress(&self, id: JobId) -> Result<Option<ProgressRow>> {
-        let mut tries = Tries::repeatable("read a job's progress");
-        loop {
-            match within(self.patience(), self.try_read_progress(id)).await {
-                Ok(progress) => return Ok(progress),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("read a job's progress", || self.try_read_progress(id)).await
     }
 
     async fn try_read_progress(&self, id: JobId) -> Result<Option<ProgressRow>, Fault> {

@@ -8,8 +8,10 @@ use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{Executor, PgConnection, PgPool, Postgres};
 
+use super::PostgresStore;
 use super::connect::Mode;
-use super::error::Fault;
+use super::error::{Fault, Tries};
+use crate::store::StoreError;
 
 const WAIT_FOR: &str = include_str!("wait_for.sql");
 
@@ -122,6 +124,23 @@ impl Drop for Session {
     fn drop(&mut self) {
         if !self.ended {
             self.conn.close_on_drop();
+        }
+    }
+}
+
+impl PostgresStore {
+    /// Carries out a call that only reads, or whose repeat changes nothing: again as long as that may help.
+    pub(super) async fn repeated<T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        doing: &'static str,
+        call: impl Fn() -> F,
+    ) -> Result<T, StoreError> {
+        let mut tries = Tries::repeatable(doing);
+        loop {
+            match within(self.patience(), call()).await {
+                Ok(done) => return Ok(done),
+                Err(fault) => tries.after(self, fault).await?,
+            }
         }
     }
 }

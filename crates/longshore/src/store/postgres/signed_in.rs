@@ -1,7 +1,5 @@
 //! Users who have signed in.
 
-use std::time::Duration;
-
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
@@ -11,8 +9,9 @@ use crate::store::{Result, Store};
 use crate::time::Timestamp;
 
 use super::PostgresStore;
-use super::error::{Fault, Tries};
-use super::session::{Session, within};
+use super::error::Fault;
+use super::micros;
+use super::session::Session;
 
 const ADD: &str = include_str!("session_add.sql");
 const FIND: &str = include_str!("session_find.sql");
@@ -30,13 +29,7 @@ impl PostgresStore {
         hash: SecretHash,
     ) -> Result<Option<Timestamp>> {
         let ends = self.now().await?.plus(SESSION_LASTS);
-        let mut tries = Tries::repeatable("sign a user in");
-        loop {
-            match within(self.patience(), self.try_open_session(new, hash, ends)).await {
-                Ok(at) => return Ok(at),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("sign a user in", || self.try_open_session(new, hash, ends)).await
     }
 
     async fn try_open_session(
@@ -64,13 +57,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn find_session(&self, hash: SecretHash) -> Result<Option<SessionRow>> {
-        let mut tries = Tries::repeatable("look up a session");
-        loop {
-            match within(self.patience(), self.try_find_session(hash)).await {
-                Ok(done) => return Ok(done),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("look up a session", || self.try_find_session(hash)).await
     }
 
     async fn try_find_session(&self, hash: SecretHash) -> Result<Option<SessionRow>, Fault> {
@@ -86,13 +73,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn all_sessions(&self) -> Result<Vec<SessionRow>> {
-        let mut tries = Tries::repeatable("list sessions");
-        loop {
-            match within(self.patience(), self.try_sessions()).await {
-                Ok(done) => return Ok(done),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("list sessions", || self.try_sessions()).await
     }
 
     async fn try_sessions(&self) -> Result<Vec<SessionRow>, Fault> {
@@ -105,13 +86,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn see_session(&self, id: SessionId) -> Result<()> {
-        let mut tries = Tries::repeatable("note that a session was used");
-        loop {
-            match within(self.patience(), self.try_see_session(id)).await {
-                Ok(done) => return Ok(done),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("note that a session was used", || self.try_see_session(id)).await
     }
 
     async fn try_see_session(&self, id: SessionId) -> Result<(), Fault> {
@@ -122,13 +97,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn close_session(&self, id: SessionId) -> Result<bool> {
-        let mut tries = Tries::repeatable("end a session");
-        loop {
-            match within(self.patience(), self.try_close_session(id)).await {
-                Ok(done) => return Ok(done),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("end a session", || self.try_close_session(id)).await
     }
 
     async fn try_close_session(&self, id: SessionId) -> Result<bool, Fault> {
@@ -137,10 +106,6 @@ impl PostgresStore {
         session.done().await?;
         Ok(row.is_some())
     }
-}
-
-fn micros(span: Duration) -> i64 {
-    span.as_micros() as i64
 }
 
 fn session_row(row: &PgRow) -> Result<SessionRow, sqlx::Error> {

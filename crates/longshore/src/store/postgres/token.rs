@@ -9,8 +9,8 @@ use crate::store::Result;
 use crate::time::Timestamp;
 
 use super::PostgresStore;
-use super::error::{Fault, Tries};
-use super::session::{Session, within};
+use super::error::Fault;
+use super::session::Session;
 
 const ADD: &str = include_str!("token_add.sql");
 const LIST: &str = include_str!("token_list.sql");
@@ -20,17 +20,11 @@ const REVOKE: &str = include_str!("token_revoke.sql");
 
 impl PostgresStore {
     pub(super) async fn keep_token(&self, token: &NewToken, hash: SecretHash) -> Result<Timestamp> {
-        let mut tries = Tries::repeatable("add a token");
-        loop {
-            match within(self.patience(), self.try_keep_token(token, hash)).await {
-                Ok(Some(at)) => return Ok(at),
-                Ok(None) => {
-                    let problem = Problem::TooMany { count: MAX_TOKENS + 1, limit: MAX_TOKENS };
-                    return Err(Invalid::new("tokens", problem).into());
-                }
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        let kept = self.repeated("add a token", || self.try_keep_token(token, hash)).await?;
+        kept.ok_or_else(|| {
+            let problem = Problem::TooMany { count: MAX_TOKENS + 1, limit: MAX_TOKENS };
+            Invalid::new("tokens", problem).into()
+        })
     }
 
     async fn try_keep_token(
@@ -58,13 +52,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn all_tokens(&self) -> Result<Vec<TokenRow>> {
-        let mut tries = Tries::repeatable("list tokens");
-        loop {
-            match within(self.patience(), self.try_tokens()).await {
-                Ok(tokens) => return Ok(tokens),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("list tokens", || self.try_tokens()).await
     }
 
     async fn try_tokens(&self) -> Result<Vec<TokenRow>, Fault> {
@@ -76,13 +64,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn find_token(&self, hash: SecretHash) -> Result<Option<TokenRow>> {
-        let mut tries = Tries::repeatable("look up a token");
-        loop {
-            match within(self.patience(), self.try_find_token(hash)).await {
-                Ok(token) => return Ok(token),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("look up a token", || self.try_find_token(hash)).await
     }
 
     async fn try_find_token(&self, hash: SecretHash) -> Result<Option<TokenRow>, Fault> {
@@ -94,23 +76,12 @@ impl PostgresStore {
     }
 
     pub(super) async fn note_use(&self, id: TokenId) -> Result<()> {
-        let mut tries = Tries::repeatable("note that a token was used");
-        loop {
-            match within(self.patience(), self.try_mark(TOUCH, id)).await {
-                Ok(_) => return Ok(()),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("note that a token was used", || self.try_mark(TOUCH, id)).await?;
+        Ok(())
     }
 
     pub(super) async fn end_token(&self, id: TokenId) -> Result<bool> {
-        let mut tries = Tries::repeatable("revoke a token");
-        loop {
-            match within(self.patience(), self.try_mark(REVOKE, id)).await {
-                Ok(found) => return Ok(found),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("revoke a token", || self.try_mark(REVOKE, id)).await
     }
 
     async fn try_mark(&self, sql: &'static str, id: TokenId) -> Result<bool, Fault> {

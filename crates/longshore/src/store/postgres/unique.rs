@@ -14,8 +14,7 @@ use crate::time::Timestamp;
 use super::PostgresStore;
 use super::edit::edit_waiting;
 use super::enqueue::{Added, Call, How, add_all, add_batch, due_of};
-use super::error::{Fault, Tries};
-use super::session::within;
+use super::error::Fault;
 
 const FORGET: &str = include_str!("forget_keys.sql");
 const HOLDERS: &str = include_str!("unique_holders.sql");
@@ -34,13 +33,7 @@ const MAX_KEYS: usize = 500;
 
 impl PostgresStore {
     pub(super) async fn forget_old_keys(&self, lead: Lead) -> Result<bool, StoreError> {
-        let mut tries = Tries::repeatable("forget old unique keys");
-        loop {
-            match within(self.patience(), self.try_forget_keys(lead)).await {
-                Ok(more) => return Ok(more),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("forget old unique keys", || self.try_forget_keys(lead)).await
     }
 
     async fn try_forget_keys(&self, lead: Lead) -> Result<bool, Fault> {

@@ -7,8 +7,8 @@ use crate::access::{MAX_USERS, NewUser, PasswordHash, UserChange, UserRow};
 use crate::store::Result;
 
 use super::PostgresStore;
-use super::error::{Fault, Tries};
-use super::session::{Session, within};
+use super::error::Fault;
+use super::session::Session;
 
 const ADD: &str = include_str!("user_add.sql");
 const LIST: &str = include_str!("user_list.sql");
@@ -18,13 +18,7 @@ const REMOVE: &str = include_str!("user_remove.sql");
 
 impl PostgresStore {
     pub(super) async fn keep_user(&self, user: &NewUser) -> Result<bool> {
-        let mut tries = Tries::repeatable("add a user");
-        loop {
-            match within(self.patience(), self.try_keep_user(user)).await {
-                Ok(done) => return Ok(done),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("add a user", || self.try_keep_user(user)).await
     }
 
     async fn try_keep_user(&self, user: &NewUser) -> Result<bool, Fault> {
@@ -44,13 +38,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn all_users(&self) -> Result<Vec<UserRow>> {
-        let mut tries = Tries::repeatable("list users");
-        loop {
-            match within(self.patience(), self.try_users()).await {
-                Ok(done) => return Ok(done),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("list users", || self.try_users()).await
     }
 
     async fn try_users(&self) -> Result<Vec<UserRow>, Fault> {
@@ -62,13 +50,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn find_user(&self, name: &str) -> Result<Option<(UserRow, PasswordHash)>> {
-        let mut tries = Tries::repeatable("look up a user");
-        loop {
-            match within(self.patience(), self.try_find_user(name)).await {
-                Ok(done) => return Ok(done),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("look up a user", || self.try_find_user(name)).await
     }
 
     async fn try_find_user(&self, name: &str) -> Result<Option<(UserRow, PasswordHash)>, Fault> {
@@ -80,13 +62,7 @@ impl PostgresStore {
     }
 
     pub(super) async fn edit_user(&self, name: &str, change: &UserChange) -> Result<bool> {
-        let mut tries = Tries::repeatable("change a user");
-        loop {
-            match within(self.patience(), self.try_edit_user(name, change)).await {
-                Ok(done) => return Ok(done),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("change a user", || self.try_edit_user(name, change)).await
     }
 
     async fn try_edit_user(&self, name: &str, change: &UserChange) -> Result<bool, Fault> {
@@ -109,13 +85,8 @@ impl PostgresStore {
     pub(super) async fn drop_user(&self, name: &str) -> Result<bool> {
         // After a lost reply nobody can tell whether it was there, so it is asked first.
         let found = self.find_user(name).await?.is_some();
-        let mut tries = Tries::repeatable("remove a user");
-        loop {
-            match within(self.patience(), self.try_drop_user(name)).await {
-                Ok(()) => return Ok(found),
-                Err(fault) => tries.after(self, fault).await?,
-            }
-        }
+        self.repeated("remove a user", || self.try_drop_user(name)).await?;
+        Ok(found)
     }
 
     async fn try_drop_user(&self, name: &str) -> Result<(), Fault> {

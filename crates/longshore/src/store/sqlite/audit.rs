@@ -18,8 +18,7 @@ const MOST: i64 = 1_000;
 impl SqliteStore {
     pub(super) async fn begin_audit(&self, entry: &NewEntry) -> Result<()> {
         let doing = "write the audit log";
-        let mut tx = self.begin(doing).await?;
-        sqlx::query(AUDIT.step("begin"))
+        let query = sqlx::query(AUDIT.step("begin"))
             .bind(entry.id.0)
             .bind(self.clock.now().as_micros())
             .bind(&entry.actor)
@@ -28,26 +27,21 @@ impl SqliteStore {
             .bind(&entry.address)
             .bind(&entry.action)
             .bind(&entry.target)
-            .bind(&entry.request_id)
-            .execute(&mut *tx)
-            .await
-            .map_err(failed(doing))?;
-        tx.commit().await.map_err(failed(doing))
+            .bind(&entry.request_id);
+        self.write(doing, query).await?;
+        Ok(())
     }
 
     pub(super) async fn end_audit(&self, id: EntryId, end: &EntryEnd) -> Result<()> {
         let doing = "end an entry of the audit log";
-        let mut tx = self.begin(doing).await?;
-        sqlx::query(AUDIT.step("end"))
+        let query = sqlx::query(AUDIT.step("end"))
             .bind(id.0)
             .bind(i64::from(end.status))
             .bind(end.count.map(|count| count as i64))
             .bind(&end.why)
-            .bind(&end.detail)
-            .execute(&mut *tx)
-            .await
-            .map_err(failed(doing))?;
-        tx.commit().await.map_err(failed(doing))
+            .bind(&end.detail);
+        self.write(doing, query).await?;
+        Ok(())
     }
 
     pub(super) async fn list_audit(
@@ -56,14 +50,9 @@ impl SqliteStore {
         most: u32,
     ) -> Result<Vec<Entry>> {
         let doing = "read the audit log";
-        let mut conn = self.read(doing).await?;
-        let rows = sqlx::query(AUDIT.step("list"))
-            .bind(before.map(|id| id.0))
-            .bind(i64::from(most))
-            .fetch_all(&mut *conn)
-            .await
-            .map_err(failed(doing))?;
-        rows.iter().map(entry).collect::<sqlx::Result<_>>().map_err(failed(doing))
+        let query =
+            sqlx::query(AUDIT.step("list")).bind(before.map(|id| id.0)).bind(i64::from(most));
+        self.rows(doing, query, entry).await
     }
 
     pub(super) async fn forget_audit(&self, lead: Lead, keep: Duration) -> Result<bool> {

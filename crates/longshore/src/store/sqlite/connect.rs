@@ -6,7 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::query::Query;
+use sqlx::sqlite::{
+    SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteQueryResult,
+    SqliteRow, SqliteSynchronous,
+};
 use sqlx::{Sqlite, SqlitePool, Transaction};
 
 use super::checkpoint::Checkpoints;
@@ -148,6 +152,42 @@ impl SqliteStore {
         BEGUN.fetch_add(1, Ordering::Relaxed);
         self.readers.acquire().await.map_err(failed(doing))
     }
+
+    /// One statement that writes, in a transaction of its own.
+    pub(super) async fn write(
+        &self,
+        doing: &'static str,
+        statement: Statement<'_>,
+    ) -> Result<SqliteQueryResult> {
+        let mut tx = self.begin(doing).await?;
+        let done = statement.execute(&mut *tx).await.map_err(failed(doing))?;
+        tx.commit().await.map_err(failed(doing))?;
+        Ok(done)
+    }
+
+    /// What one statement finds that only reads.
+    pub(super) async fn rows<T>(
+        &self,
+        doing: &'static str,
+        statement: Statement<'_>,
+        row: impl Fn(&SqliteRow) -> sqlx::Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut conn = self.read(doing).await?;
+        let rows = statement.fetch_all(&mut *conn).await.map_err(failed(doing))?;
+        rows.iter().map(row).collect::<sqlx::Result<_>>().map_err(failed(doing))
+    }
+
+    /// Like [`SqliteStore::rows`], where there is one or none.
+    pub(super) async fn row<T>(
+        &self,
+        doing: &'static str,
+        statement: Statement<'_>,
+        row: impl Fn(&SqliteRow) -> sqlx::Result<T>,
+    ) -> Result<Option<T>> {
+        let mut conn = self.read(doing).await?;
+        let found = statement.fetch_optional(&mut *conn).await.map_err(failed(doing))?;
+        found.as_ref().map(row).transpose().map_err(failed(doing))
+    }
 }
 
 /// Between two tries for the write lock.
@@ -196,3 +236,4 @@ fn create_private(path: &Path) -> Result<()> {
 
 /// So that the pool's type is named once.
 pub(super) type Pool = SqlitePool;
+type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;

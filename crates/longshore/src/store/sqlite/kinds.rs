@@ -6,7 +6,6 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
 use super::SqliteStore;
-use super::error::failed;
 use super::sql::KINDS;
 use crate::store::{KnownKind, MAX_KNOWN, Result, StoredKind};
 use crate::time::Timestamp;
@@ -39,13 +38,6 @@ pub(super) async fn keep(
 
 impl SqliteStore {
     pub(super) async fn all_kinds(&self) -> Result<Vec<StoredKind>> {
-        let doing = "list kinds";
-        let mut conn = self.read(doing).await?;
-        let rows = sqlx::query(KINDS.step("list"))
-            .bind(MAX_KNOWN as i64)
-            .fetch_all(&mut *conn)
-            .await
-            .map_err(failed(doing))?;
         let kind = |row: &SqliteRow| {
             let version: Option<i64> = row.try_get("version")?;
             let known = KnownKind {
@@ -55,6 +47,7 @@ impl SqliteStore {
             };
             Ok(StoredKind { known, seen_at: Timestamp::from_micros(row.try_get("seen_at")?) })
         };
-        rows.iter().map(kind).collect::<sqlx::Result<_>>().map_err(failed(doing))
+        let query = sqlx::query(KINDS.step("list")).bind(MAX_KNOWN as i64);
+        self.rows("list kinds", query, kind).await
     }
 }

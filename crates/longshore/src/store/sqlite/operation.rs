@@ -72,14 +72,9 @@ impl SqliteStore {
         most: u32,
     ) -> Result<Vec<OperationRow>> {
         let doing = "list operations";
-        let mut conn = self.read(doing).await?;
-        let rows = sqlx::query(OPERATION.step("list"))
-            .bind(before.map(|id| id.0))
-            .bind(i64::from(most))
-            .fetch_all(&mut *conn)
-            .await
-            .map_err(failed(doing))?;
-        rows.iter().map(operation_row).collect::<sqlx::Result<_>>().map_err(failed(doing))
+        let query =
+            sqlx::query(OPERATION.step("list")).bind(before.map(|id| id.0)).bind(i64::from(most));
+        self.rows(doing, query, operation_row).await
     }
 
     pub(super) async fn first_operation(&self) -> Result<Option<OperationId>> {

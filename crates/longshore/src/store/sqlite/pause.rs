@@ -60,13 +60,6 @@ impl SqliteStore {
     }
 
     pub(super) async fn all_pauses(&self) -> Result<Vec<Pause>> {
-        let doing = "read what is paused";
-        let mut conn = self.read(doing).await?;
-        let rows = sqlx::query(PAUSE.step("list"))
-            .bind(self.clock.now().as_micros())
-            .fetch_all(&mut *conn)
-            .await
-            .map_err(failed(doing))?;
         let pause = |row: &SqliteRow| {
             Ok(Pause {
                 scope: PauseScope::from_word(row.try_get("scope")?),
@@ -77,6 +70,7 @@ impl SqliteStore {
                 until: row.try_get::<Option<i64>, _>("until")?.map(Timestamp::from_micros),
             })
         };
-        rows.iter().map(pause).collect::<sqlx::Result<_>>().map_err(failed(doing))
+        let query = sqlx::query(PAUSE.step("list")).bind(self.clock.now().as_micros());
+        self.rows("read what is paused", query, pause).await
     }
 }

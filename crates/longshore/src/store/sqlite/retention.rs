@@ -44,15 +44,11 @@ impl SqliteStore {
 
     pub(super) async fn remove_rule(&self, scope: &RetentionScope) -> Result<bool> {
         let doing = "remove a rule of retention";
-        let mut tx = self.begin(doing).await?;
         let gone = sqlx::query(RETENTION.step("remove"))
             .bind(scope.state_word())
             .bind(&scope.queue)
-            .bind(&scope.kind)
-            .execute(&mut *tx)
-            .await
-            .map_err(failed(doing))?;
-        tx.commit().await.map_err(failed(doing))?;
+            .bind(&scope.kind);
+        let gone = self.write(doing, gone).await?;
         Ok(gone.rows_affected() > 0)
     }
 }

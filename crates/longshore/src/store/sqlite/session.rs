@@ -60,54 +60,38 @@ impl SqliteStore {
     pub(super) async fn find_session(&self, hash: SecretHash) -> Result<Option<SessionRow>> {
         let doing = "look up a session";
         let now = self.clock.now();
-        let mut conn = self.read(doing).await?;
-        let row = sqlx::query(SESSION.step("find"))
+        let query = sqlx::query(SESSION.step("find"))
             .bind(hash.0.to_vec())
             .bind(now.as_micros())
-            .bind(now.minus(SESSION_IDLE).as_micros())
-            .fetch_optional(&mut *conn)
-            .await
-            .map_err(failed(doing))?;
-        row.as_ref().map(session_row).transpose().map_err(failed(doing))
+            .bind(now.minus(SESSION_IDLE).as_micros());
+        self.row(doing, query, session_row).await
     }
 
     pub(super) async fn all_sessions(&self) -> Result<Vec<SessionRow>> {
         let doing = "list sessions";
         let now = self.clock.now();
-        let mut conn = self.read(doing).await?;
-        let rows = sqlx::query(SESSION.step("list"))
+        let query = sqlx::query(SESSION.step("list"))
             .bind(now.as_micros())
             .bind(now.minus(SESSION_IDLE).as_micros())
-            .bind(MOST)
-            .fetch_all(&mut *conn)
-            .await
-            .map_err(failed(doing))?;
-        rows.iter().map(session_row).collect::<sqlx::Result<_>>().map_err(failed(doing))
+            .bind(MOST);
+        self.rows(doing, query, session_row).await
     }
 
     pub(super) async fn see_session(&self, id: SessionId) -> Result<()> {
         let doing = "note that a session was used";
         let now = self.clock.now();
-        let mut tx = self.begin(doing).await?;
-        sqlx::query(SESSION.step("touch"))
+        let query = sqlx::query(SESSION.step("touch"))
             .bind(id.0)
             .bind(now.as_micros())
-            .bind(now.minus(SEEN_EVERY).as_micros())
-            .execute(&mut *tx)
-            .await
-            .map_err(failed(doing))?;
-        tx.commit().await.map_err(failed(doing))
+            .bind(now.minus(SEEN_EVERY).as_micros());
+        self.write(doing, query).await?;
+        Ok(())
     }
 
     pub(super) async fn close_session(&self, id: SessionId) -> Result<bool> {
         let doing = "end a session";
-        let mut tx = self.begin(doing).await?;
-        let found = sqlx::query(SESSION.step("end"))
-            .bind(id.0)
-            .execute(&mut *tx)
-            .await
-            .map_err(failed(doing))?;
-        tx.commit().await.map_err(failed(doing))?;
+        let found = sqlx::query(SESSION.step("end")).bind(id.0);
+        let found = self.write(doing, found).await?;
         Ok(found.rows_affected() > 0)
     }
 }

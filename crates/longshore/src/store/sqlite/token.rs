@@ -45,52 +45,35 @@ impl SqliteStore {
 
     pub(super) async fn all_tokens(&self) -> Result<Vec<TokenRow>> {
         let doing = "list tokens";
-        let mut conn = self.read(doing).await?;
-        let rows = sqlx::query(TOKEN.step("list"))
+        let query = sqlx::query(TOKEN.step("list"))
             .bind(self.clock.now().as_micros())
-            .bind(MAX_TOKENS as i64)
-            .fetch_all(&mut *conn)
-            .await
-            .map_err(failed(doing))?;
-        rows.iter().map(token_row).collect::<sqlx::Result<_>>().map_err(failed(doing))
+            .bind(MAX_TOKENS as i64);
+        self.rows(doing, query, token_row).await
     }
 
     pub(super) async fn find_token(&self, hash: SecretHash) -> Result<Option<TokenRow>> {
         let doing = "look up a token";
-        let mut conn = self.read(doing).await?;
-        let row = sqlx::query(TOKEN.step("find"))
+        let query = sqlx::query(TOKEN.step("find"))
             .bind(hash.0.to_vec())
-            .bind(self.clock.now().as_micros())
-            .fetch_optional(&mut *conn)
-            .await
-            .map_err(failed(doing))?;
-        row.as_ref().map(token_row).transpose().map_err(failed(doing))
+            .bind(self.clock.now().as_micros());
+        self.row(doing, query, token_row).await
     }
 
     pub(super) async fn note_use(&self, id: TokenId) -> Result<()> {
         let doing = "note that a token was used";
         let now = self.clock.now();
-        let mut tx = self.begin(doing).await?;
-        sqlx::query(TOKEN.step("touch"))
+        let query = sqlx::query(TOKEN.step("touch"))
             .bind(id.0)
             .bind(now.as_micros())
-            .bind(now.minus(USED_EVERY).as_micros())
-            .execute(&mut *tx)
-            .await
-            .map_err(failed(doing))?;
-        tx.commit().await.map_err(failed(doing))
+            .bind(now.minus(USED_EVERY).as_micros());
+        self.write(doing, query).await?;
+        Ok(())
     }
 
     pub(super) async fn end_token(&self, id: TokenId) -> Result<bool> {
         let doing = "revoke a token";
-        let mut tx = self.begin(doing).await?;
-        let found = sqlx::query(TOKEN.step("revoke"))
-            .bind(id.0)
-            .bind(self.clock.now().as_micros())
-            .execute(&mut *tx)
-            .await
-            .map_err(failed(doing))?;
-        tx.commit().await.map_err(failed(doing))?;
+        let found = sqlx::query(TOKEN.step("revoke")).bind(id.0).bind(self.clock.now().as_micros());
+        let found = self.write(doing, found).await?;
         Ok(found.rows_affected() > 0)
     }
 }

@@ -32,13 +32,8 @@ impl SqliteStore {
 
     pub(super) async fn all_users(&self) -> Result<Vec<UserRow>> {
         let doing = "list users";
-        let mut conn = self.read(doing).await?;
-        let rows = sqlx::query(USER.step("list"))
-            .bind(MAX_USERS as i64)
-            .fetch_all(&mut *conn)
-            .await
-            .map_err(failed(doing))?;
-        rows.iter().map(user_row).collect::<sqlx::Result<_>>().map_err(failed(doing))
+        let query = sqlx::query(USER.step("list")).bind(MAX_USERS as i64);
+        self.rows(doing, query, user_row).await
     }
 
     pub(super) async fn find_user(&self, name: &str) -> Result<Option<(UserRow, PasswordHash)>> {
