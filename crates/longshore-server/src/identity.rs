@@ -92,7 +92,7 @@ pub(crate) async fn identify(State(app): State<App>, mut request: Request, next:
     request.extensions_mut().insert(app.clone());
     // Health must be told while the database is away, and needs nobody.
     if !is_health(request.uri().path()) {
-        let shown = Shown::of(request.headers(), cookie(request.headers(), request.uri()));
+        let shown = Shown::of(request.headers(), || cookie(request.headers(), request.uri()));
         match who(&app, shown).await {
             Ok(Some(identity)) => drop(request.extensions_mut().insert(identity)),
             Ok(None) => {}

@@ -1,7 +1,7 @@
 //! `Idempotency-Key`: a request that adds jobs is carried out once, however often it is sent.
 
 use axum::extract::FromRequestParts;
-use axum::http::{HeaderName, HeaderValue, request::Parts};
+use axum::http::{HeaderName, HeaderValue, Method, request::Parts};
 use axum::response::Response;
 use longshore::store::{Once, RequestKey};
 use longshore::{Enqueued, NewJob};
@@ -16,10 +16,13 @@ static REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Bytes of a key.
 const MAX_BYTES: usize = 255;
 
-/// The key of a request, if it has one, and what else tells it from others.
-pub(crate) struct Asked {
-    key: Option<String>,
-    method: String,
+/// The key of a request, if it has one.
+pub(crate) struct Asked(Option<Keyed>);
+
+/// The key, and what else tells the request from others.
+struct Keyed {
+    key: String,
+    method: Method,
     path: String,
 }
 
@@ -28,17 +31,19 @@ impl<S: Send + Sync> FromRequestParts<S> for Asked {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Asked> {
         let mut all = parts.headers.get_all(&KEY).iter();
-        let key = all.next().map(read).transpose()?;
+        let Some(first) = all.next() else { return Ok(Asked(None)) };
+        let key = read(first)?;
         if all.next().is_some() {
             return Err(refused("it stands there twice"));
         }
-        Ok(Asked { key, method: parts.method.to_string(), path: parts.uri.path().to_owned() })
+        let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
+        Ok(Asked(Some(Keyed { key, method, path })))
     }
 }
 
 impl Asked {
     pub fn has_key(&self) -> bool {
-        self.key.is_some()
+        self.0.is_some()
     }
 
     /// Adds the jobs, or answers as the first of these requests was; whether it is that.
@@ -49,7 +54,7 @@ impl Asked {
         body: Option<&Body>,
         jobs: Vec<NewJob>,
     ) -> Result<(Vec<Enqueued>, Replayed)> {
-        let Some(key) = &self.key else {
+        let Some(Keyed { key, method, path }) = &self.0 else {
             // The funnel of single jobs shares commits; a list has its own.
             let added = match <[NewJob; 1]>::try_from(jobs) {
                 Ok([job]) => vec![app.client.enqueue(job).await?],
@@ -58,7 +63,7 @@ impl Asked {
             return Ok((added, Replayed(false)));
         };
         let body = body.map_or(&[][..], Body::bytes);
-        let asked = [self.method.as_bytes(), self.path.as_bytes(), body];
+        let asked = [method.as_str().as_bytes(), path.as_bytes(), body];
         let request = RequestKey::new(&who.caller(), key, &asked);
         match app.client.enqueue_once(&request, jobs).await? {
             Once::Now(added) => Ok((added, Replayed(false))),

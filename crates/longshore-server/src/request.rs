@@ -174,7 +174,7 @@ impl<S: Send + Sync> FromRequestParts<S> for ThisNode {
 }
 
 /// The one part of the address that differs.
-async fn in_address<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<String> {
+pub(crate) async fn in_address<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<String> {
     let Path(text) = Path::<String>::from_request_parts(parts, state)
         .await
         .map_err(|rejection| Problem::new(Code::BadParameter, rejection.body_text()))?;
@@ -203,7 +203,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// The queue or kind that the address names.
+/// The queue, kind or user that the address names.
 #[derive(IntoParams)]
 #[into_params(names("name"), parameter_in = Path)]
 pub(crate) struct Named(

@@ -35,10 +35,10 @@ pub(crate) enum Shown {
 
 impl Shown {
     /// Looks at the form alone, so that nothing that is too long or odd goes any further.
-    pub fn of(headers: &HeaderMap, cookie: Cookie) -> Shown {
+    pub fn of(headers: &HeaderMap, cookie: impl FnOnce() -> Cookie) -> Shown {
         let mut all = headers.get_all(AUTHORIZATION).iter();
         let Some(first) = all.next() else {
-            return cookie.read(headers).map_or(Shown::Nothing, Shown::Session);
+            return cookie().read(headers).map_or(Shown::Nothing, Shown::Session);
         };
         // Of two nobody may choose which counts.
         if all.next().is_some() {

@@ -22,19 +22,19 @@ use crate::password::fits;
 use crate::problem::{Code, Problem, Result};
 use crate::server::App;
 
-/// From where somebody signs in.
-pub(crate) struct From {
+/// From where somebody comes who signs in.
+pub(crate) struct Arrival {
     pub peer: Option<Peer>,
     pub request: Option<RequestId>,
     /// Where the browser keeps the session.
     pub cookie: Cookie,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for From {
+impl<S: Send + Sync> FromRequestParts<S> for Arrival {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<From> {
-        Ok(From {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Arrival> {
+        Ok(Arrival {
             peer: peer(&parts.extensions),
             request: parts.extensions.get().cloned(),
             cookie: cookie(&parts.headers, &parts.uri),
@@ -45,7 +45,7 @@ impl<S: Send + Sync> FromRequestParts<S> for From {
 /// Signs a user in. The same refusal, after the same time, whether the name or the password is wrong.
 pub(crate) async fn sign_in(
     app: &App,
-    from: &From,
+    from: &Arrival,
     name: &str,
     password: String,
 ) -> Result<MadeSession> {
@@ -64,7 +64,7 @@ pub(crate) async fn sign_in(
 /// The hash that the password fits, if it does and the user is not kept out.
 pub(crate) async fn compared(
     app: &App,
-    from: &From,
+    from: &Arrival,
     name: &str,
     password: String,
 ) -> Result<PasswordHash> {
@@ -86,7 +86,7 @@ fn wrong() -> Problem {
 }
 
 /// That it cannot be written keeps nobody out: nothing is changed but who is in.
-async fn note(app: &App, from: &From, name: &str, status: u16) {
+async fn note(app: &App, from: &Arrival, name: &str, status: u16) {
     let mut entry = NewEntry::new("sessions.create", name, "user");
     if let Some(Peer(address)) = from.peer {
         entry = entry.address(&address.to_string());

@@ -165,17 +165,11 @@ impl Client {
         tx: &mut impl Tx,
         jobs: Vec<impl Into<NewJob>>,
     ) -> Result<Vec<Enqueued>> {
-        let mut jobs: Vec<NewJob> = jobs.into_iter().map(|job| self.prepare(job)).collect();
-        let Some(first) = jobs.first() else { return self.enqueue_all_in(tx, &[]).await };
-        let sending = Sending::of(first);
-        sending.counted(jobs.len());
-        jobs.iter_mut().for_each(|job| sending.stamp(job));
-        sending
-            .around(async {
-                self.check_all(&jobs)?;
-                self.enqueue_all_in(tx, &jobs).await
-            })
-            .await
+        self.sending_all(jobs, async |jobs| {
+            self.check_all(&jobs)?;
+            self.enqueue_all_in(tx, &jobs).await
+        })
+        .await
     }
 
     async fn enqueue_all_in(&self, tx: &mut impl Tx, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
@@ -217,6 +211,20 @@ impl Client {
         sending.alone(&job);
         sending.stamp(&mut job);
         (job, sending)
+    }
+
+    /// Sends jobs of one call, as they will be added, within the span of their enqueue.
+    async fn sending_all<T>(
+        &self,
+        jobs: Vec<impl Into<NewJob>>,
+        send: impl AsyncFnOnce(Vec<NewJob>) -> Result<T>,
+    ) -> Result<T> {
+        let mut jobs: Vec<NewJob> = jobs.into_iter().map(|job| self.prepare(job)).collect();
+        let Some(first) = jobs.first() else { return send(jobs).await };
+        let sending = Sending::of(first);
+        sending.counted(jobs.len());
+        jobs.iter_mut().for_each(|job| sending.stamp(job));
+        sending.around(send(jobs)).await
     }
 
     fn check_all(&self, jobs: &[NewJob]) -> Result<(), Invalid> {

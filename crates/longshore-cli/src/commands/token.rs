@@ -3,7 +3,7 @@
 use longshore::access::{MadeToken, NewToken, TokenId};
 use longshore::{Client, Timestamp};
 use longshore_server::Grant;
-use longshore_server::wire::TokenView;
+use longshore_server::wire::{MadeTokenView, TokenView};
 use serde_json::json;
 
 use super::Context;
@@ -40,13 +40,7 @@ async fn create(context: &Context, args: CreateTokenArgs) -> Result<Exit, Failur
 fn tell(context: &Context, name: &str, made: &MadeToken) -> Result<(), Failure> {
     let secret = made.secret.reveal();
     if context.json {
-        return print_json(&json!({
-            "id": made.id.to_string(),
-            "name": name,
-            "secret": secret,
-            "created_at": made.created_at.to_string(),
-            "expires_at": made.expires_at.map(|at| at.to_string()),
-        }));
+        return print_json(&MadeTokenView::new(name, made));
     }
     eprintln!("Made token {}. Keep its secret now; it is not shown again.", made.id);
     data(secret)

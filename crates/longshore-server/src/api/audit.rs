@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::problem::{Problem, Result};
-use crate::request::Params;
+use crate::request::{Params, ranged};
 use crate::server::App;
 use crate::wire::AuditView;
 
@@ -36,11 +36,10 @@ pub(super) async fn list(
     State(app): State<App>,
     Params(params): Params<AuditParams>,
 ) -> Result<Json<AuditView>> {
-    let limit = params.limit.unwrap_or(0);
-    if params.limit.is_some_and(|limit| limit == 0 || limit > MAX_ENTRIES) {
-        let detail = format!("limit is {limit}; it may be 1 to {MAX_ENTRIES}");
-        return Err(Problem::parameter("limit", detail));
-    }
+    let limit = match params.limit {
+        Some(limit) => ranged("limit", limit, 1..=MAX_ENTRIES)?,
+        None => 0,
+    };
     let before = params.after.map(|text| text.parse()).transpose();
     let before = before.map_err(|error: longshore::audit::InvalidEntryId| {
         Problem::parameter("after", error.to_string())

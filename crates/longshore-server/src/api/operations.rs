@@ -1,21 +1,21 @@
 //! Operations: one action on every job that matches.
 
 use axum::Json;
-use axum::extract::{FromRequestParts, Path, State};
+use axum::extract::{FromRequestParts, State};
 use axum::http::header::LOCATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use longshore::Filter;
-use longshore::operation::{MAX_OPERATIONS, NewOperation, OperationAsk, OperationId};
+use longshore::operation::{Action, MAX_OPERATIONS, NewOperation, OperationAsk, OperationId};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::BASE;
 use crate::audit::Note;
 use crate::identity::Identity;
-use crate::problem::{Code, Problem, Result};
-use crate::request::{Body, Params, ranged};
+use crate::problem::{Problem, Result};
+use crate::request::{Body, Params, in_address, ranged};
 use crate::rights::Right;
 use crate::server::App;
 use crate::wire::{DryRunView, OperationBody, OperationView, OperationsView};
@@ -33,9 +33,7 @@ impl<S: Send + Sync> FromRequestParts<S> for ThisOperation {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<ThisOperation> {
-        let Path(text) = Path::<String>::from_request_parts(parts, state)
-            .await
-            .map_err(|rejection| Problem::new(Code::BadParameter, rejection.body_text()))?;
+        let text = in_address(parts, state).await?;
         text.parse().map(ThisOperation).map_err(
             |error: longshore::operation::InvalidOperationId| {
                 Problem::parameter("id", error.to_string())
@@ -45,12 +43,14 @@ impl<S: Send + Sync> FromRequestParts<S> for ThisOperation {
 }
 
 /// The right that the action itself needs, beside that of doing it to many.
-fn right_of(action: &str) -> Right {
+fn right_of(action: &Action) -> Right {
     match action {
-        "retry" => Right::JobsRetry,
-        "cancel" => Right::JobsCancel,
-        "delete" => Right::JobsDelete,
-        _ => Right::JobsEdit,
+        Action::Retry { .. } => Right::JobsRetry,
+        Action::Cancel => Right::JobsCancel,
+        Action::Delete => Right::JobsDelete,
+        Action::Reschedule { .. } | Action::Priority { .. } | Action::Move { .. } => {
+            Right::JobsEdit
+        }
     }
 }
 
@@ -76,7 +76,7 @@ pub(crate) async fn start(
     let body: OperationBody = body.read()?;
     note.why(body.why.as_deref());
     let action = body.arguments.into_action(&body.action, app.client.now().await?)?;
-    who.check(right_of(action.word()))?;
+    who.check(right_of(&action))?;
     let mut new = NewOperation::new(action, Filter::parse(&body.query)?).by(&who.name);
     if body.everything {
         new = new.everything();

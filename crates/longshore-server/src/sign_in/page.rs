@@ -8,7 +8,7 @@ use axum::routing::get;
 use longshore::access::Secret;
 use serde::Deserialize;
 
-use super::{From, sign_in};
+use super::{Arrival, sign_in};
 use crate::problem::{Code, Result};
 use crate::request::Params;
 use crate::server::App;
@@ -71,7 +71,11 @@ async fn page(Params(asked): Params<Asked>) -> Response {
         .into_response()
 }
 
-async fn submit(State(app): State<App>, from: From, Form(submitted): Form<Submitted>) -> Response {
+async fn submit(
+    State(app): State<App>,
+    from: Arrival,
+    Form(submitted): Form<Submitted>,
+) -> Response {
     match let_in(&app, &from, submitted).await {
         Ok(secret) => {
             let mut response = see(HOME);
@@ -82,7 +86,7 @@ async fn submit(State(app): State<App>, from: From, Form(submitted): Form<Submit
     }
 }
 
-async fn let_in(app: &App, from: &From, submitted: Submitted) -> Result<Secret, &'static str> {
+async fn let_in(app: &App, from: &Arrival, submitted: Submitted) -> Result<Secret, &'static str> {
     if let Some(code) = submitted.code {
         let good = Secret::read(&code).is_some_and(|code| app.code.take(&code));
         return app.config.process_token.clone().filter(|_| good).ok_or("code");

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use longshore::Timestamp;
-use longshore::access::{SessionRow, TokenRow, UserRow};
+use longshore::access::{MadeToken, SessionRow, TokenRow, UserRow};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -230,6 +230,19 @@ pub struct MadeTokenView {
     /// From when on it gives nothing. Null: never.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
+}
+
+impl MadeTokenView {
+    /// The token of this name.
+    pub fn new(name: &str, made: &MadeToken) -> MadeTokenView {
+        MadeTokenView {
+            id: made.id.to_string(),
+            name: name.to_owned(),
+            secret: made.secret.reveal().to_owned(),
+            created_at: made.created_at,
+            expires_at: made.expires_at,
+        }
+    }
 }
 
 impl From<UserRow> for UserView {

@@ -3,19 +3,13 @@
 use super::Client;
 use crate::job::NewJob;
 use crate::store::{Once, RequestKey, Result};
-use crate::trace::Sending;
 
 impl Client {
     /// Adds all of `jobs`, or none, once for this request: a repeat within 24 hours adds nothing and is answered as
     /// the first was. A job that cannot be enqueued is named by its place ([`crate::StoreError::Invalid`]); what was
     /// refused is not remembered.
     pub async fn enqueue_once(&self, request: &RequestKey, jobs: Vec<NewJob>) -> Result<Once> {
-        let mut jobs: Vec<NewJob> = jobs.into_iter().map(|job| self.prepare(job)).collect();
-        let Some(first) = jobs.first() else { return self.once(request, jobs).await };
-        let sending = Sending::of(first);
-        sending.counted(jobs.len());
-        jobs.iter_mut().for_each(|job| sending.stamp(job));
-        sending.around(self.once(request, jobs)).await
+        self.sending_all(jobs, async |jobs| self.once(request, jobs).await).await
     }
 
     async fn once(&self, request: &RequestKey, jobs: Vec<NewJob>) -> Result<Once> {

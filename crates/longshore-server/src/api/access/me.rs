@@ -12,7 +12,7 @@ use crate::problem::{Code, Problem, Result};
 use crate::request::Body;
 use crate::rights::Right;
 use crate::server::App;
-use crate::sign_in::{From, compared, sign_in};
+use crate::sign_in::{Arrival, compared, sign_in};
 use crate::wire::{ChangePasswordBody, MeView};
 
 /// Who one is, and what one may do.
@@ -45,7 +45,7 @@ pub(super) fn view(who: &Identity) -> MeView {
 pub(crate) async fn password(
     State(app): State<App>,
     who: Identity,
-    from: From,
+    from: Arrival,
     body: Body,
 ) -> Result<Response> {
     let body: ChangePasswordBody = body.read()?;

@@ -12,7 +12,7 @@ use crate::problem::{Code, Problem, Result};
 use crate::request::Body;
 use crate::secrets::Of;
 use crate::server::App;
-use crate::sign_in::{From, sign_in};
+use crate::sign_in::{Arrival, sign_in};
 use crate::wire::{MeView, SessionsView, SignInBody};
 
 /// Signs a user in.
@@ -26,7 +26,7 @@ use crate::wire::{MeView, SessionsView, SignInBody};
         (status = 401, description = "The name or the password is wrong; nobody is told which."),
         (status = 429, description = "Too many attempts. `Retry-After` says when to try again."),
     ))]
-pub(crate) async fn create(State(app): State<App>, from: From, body: Body) -> Result<Response> {
+pub(crate) async fn create(State(app): State<App>, from: Arrival, body: Body) -> Result<Response> {
     let body: SignInBody = body.read()?;
     let made = sign_in(&app, &from, &body.name, body.password.0).await?;
     let who = app.secrets.identify(&app.client, Of::Session, &made.secret).await?;
@@ -38,7 +38,7 @@ pub(crate) async fn create(State(app): State<App>, from: From, body: Body) -> Re
 #[utoipa::path(delete, path = "/sessions/current", tag = "access", operation_id = "sessions.end",
     responses((status = 204, description = "Signed out, or was not signed in."),
         (status = 403, description = "Whoever comes with a token has no session.")))]
-pub(crate) async fn end(State(app): State<App>, who: Identity, from: From) -> Result<Response> {
+pub(crate) async fn end(State(app): State<App>, who: Identity, from: Arrival) -> Result<Response> {
     match who.kind {
         Kind::Session(id) => {
             app.client.end_session(id).await?;

@@ -47,16 +47,8 @@ pub(crate) async fn create(
         token = token.expires_in(span.0);
     }
     let made = app.client.create_token(token).await?;
-    let id = made.id.to_string();
-    note.detail(json!({ "id": id, "name": body.name, "role": body.role, "rights": body.rights }));
-    let view = MadeTokenView {
-        id,
-        name: body.name,
-        secret: made.secret.reveal().to_owned(),
-        created_at: made.created_at,
-        expires_at: made.expires_at,
-    };
-    Ok((StatusCode::CREATED, Json(view)))
+    note.detail(json!({ "id": made.id.to_string(), "name": body.name, "role": body.role, "rights": body.rights }));
+    Ok((StatusCode::CREATED, Json(MadeTokenView::new(&body.name, &made))))
 }
 
 /// Revokes a token, for good. It works nowhere within 5 seconds.

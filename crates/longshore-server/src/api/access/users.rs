@@ -1,7 +1,7 @@
 //! Users.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use longshore::access::{MAX_USERS, NewUser, UserChange, UserRow};
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::audit::Note;
 use crate::identity::Identity;
 use crate::password::hashed;
 use crate::problem::{Code, Problem, Result};
-use crate::request::Body;
+use crate::request::{Body, Named};
 use crate::rights::Grant;
 use crate::server::App;
 use crate::wire::{ChangeUserBody, NewUserBody, UserView, UsersView};
@@ -58,7 +58,7 @@ pub(crate) async fn create(
 ///
 /// Whatever changes, all sessions of the user end; with `{}` that is all. Other servers know within 5 seconds.
 #[utoipa::path(patch, path = "/users/{name}", tag = "access", operation_id = "users.change",
-    params(("name" = String, Path, description = "The user.")), request_body = ChangeUserBody,
+    params(Named), request_body = ChangeUserBody,
     responses((status = 200, description = "The user as it is now.", body = UserView),
         (status = 403, description = "The user has, or would have, more rights than the caller."),
         (status = 404, description = "There is none.")))]
@@ -66,7 +66,7 @@ pub(crate) async fn change(
     State(app): State<App>,
     who: Identity,
     note: Note,
-    Path(name): Path<String>,
+    Named(name): Named,
     body: Body,
 ) -> Result<Json<UserView>> {
     let body: ChangeUserBody = body.read()?;
@@ -97,14 +97,14 @@ pub(crate) async fn change(
 
 /// Removes a user and ends all sessions of it.
 #[utoipa::path(delete, path = "/users/{name}", tag = "access", operation_id = "users.remove",
-    params(("name" = String, Path, description = "The user.")),
+    params(Named),
     responses((status = 204, description = "It is removed."),
         (status = 403, description = "The user has more rights than the caller."),
         (status = 404, description = "There is none.")))]
 pub(crate) async fn remove(
     State(app): State<App>,
     who: Identity,
-    Path(name): Path<String>,
+    Named(name): Named,
 ) -> Result<StatusCode> {
     within(&who, &grant_of(&find(&app, &name).await?))?;
     if app.client.remove_user(&name).await? { Ok(StatusCode::NO_CONTENT) } else { Err(missing()) }
