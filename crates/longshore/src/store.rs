@@ -78,7 +78,7 @@ pub use said::{
     MAX_LOG_BYTES, MAX_LOG_LINES, MAX_LOG_PAGE, MAX_PROGRESS_BYTES, Progress, ProgressRow, Said,
     Saying, UnknownLevel,
 };
-pub use traffic::{COUNTED_WITHIN, MAX_DEPTH, MAX_QUEUES, PoolUse, QueueCount, Traffic};
+pub use traffic::{COUNTED_WITHIN, Counted, MAX_DEPTH, MAX_QUEUES, PoolUse, QueueCount, Traffic};
 pub use tx::{Conn, Driver, OpenTx, Tx};
 pub use wake::{Wake, WakeHub, Woken};
 
@@ -253,7 +253,9 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// Counts, for each queue that has due jobs or a live node, those jobs up to [`MAX_DEPTH`] and how long the oldest
     /// has been due, and keeps that for [`Store::queue_counts`]; forgets every other queue. At most [`MAX_QUEUES`], the
     /// first by name. A repeat counts anew. Refused with [`StoreError::NotLeader`] when the term is over.
-    async fn count_queues(&self, lead: Lead) -> Result<()>;
+    ///
+    /// Also looks for operations: a leader counts every few seconds, and then needs no other look.
+    async fn count_queues(&self, lead: Lead) -> Result<Counted>;
 
     /// What the leader counted last, by queue, unless that is longer ago than [`COUNTED_WITHIN`]. Counts nothing.
     async fn queue_counts(&self) -> Result<Vec<QueueCount>>;

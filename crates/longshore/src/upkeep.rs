@@ -20,6 +20,9 @@ pub(crate) use prune::breath;
 #[cfg(feature = "bench")]
 pub(crate) use prune::run as prune;
 
+/// The heartbeat says whose lease has run out. What it cannot see, the claims of a node of which nothing else is
+/// left, is looked for this often.
+const RESCUE_EVERY: Duration = Duration::from_secs(60);
 /// The leader looks for what a rescue cannot see this often.
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
 /// And makes history's partitions ahead this often, for so many days.
@@ -41,37 +44,57 @@ pub(crate) struct Upkeep {
 
 /// When which chore is due next.
 struct Due {
+    lead: Instant,
+    rescue: Instant,
     sweep: Instant,
     partitions: Instant,
     audit: Instant,
+}
+
+impl Due {
+    fn from(now: Instant) -> Due {
+        Due { lead: now, rescue: now, sweep: now + SWEEP_EVERY, partitions: now, audit: now }
+    }
 }
 
 impl Upkeep {
     /// Goes round until told to end, or the node is lost; then gives up the lead.
     pub async fn run(mut self, mut end: watch::Receiver<bool>) {
         let mut patience = Patience::new("upkeep");
-        let now = Instant::now();
-        let mut due = Due { sweep: now + SWEEP_EVERY, partitions: now, audit: now };
+        let mut next = Instant::now();
+        let mut due = Due::from(next);
         let mut lead = None;
         // Beside the other chores, so that it holds up neither a rescue nor the renewal of the lead.
         let (tell, leads) = watch::channel(None);
-        let steps = tokio::spawn(operations::run(Arc::clone(&self.store), leads.clone()));
-        let counts = tokio::spawn(queues::run(Arc::clone(&self.store), leads.clone()));
+        let (found, operates) = watch::channel(());
+        let steps = tokio::spawn(operations::run(Arc::clone(&self.store), leads.clone(), operates));
+        let counts = tokio::spawn(queues::run(Arc::clone(&self.store), leads.clone(), found));
         let prune = tokio::spawn(prune::run(Arc::clone(&self.store), leads, self.gauges.clone()));
-        // A third of the lease: a leader may miss two renewals.
-        let every = self.lease_for / 3;
-        while !*end.borrow_and_update() && !self.beating.borrow_and_update().lost {
-            let next = match self.round(&mut lead, &mut due).await {
-                Ok(()) => {
-                    patience.worked();
-                    Instant::now() + every.mul_f64(0.9 + fastrand::f64() / 5.0)
-                }
-                Err(error) => patience.failed(&error),
-            };
-            tell.send_if_modified(|told| std::mem::replace(told, lead) != lead);
+        loop {
+            let beating = *self.beating.borrow_and_update();
+            if *end.borrow_and_update() || beating.lost {
+                break;
+            }
+            let now = Instant::now();
+            if beating.overdue && patience.down_since().is_none() {
+                (due.rescue, next) = (now, now);
+            }
+            if let Some(until) = beating.quiet_until.filter(|until| now < *until) {
+                next = until;
+            } else if now >= next {
+                next = match self.round(&mut lead, &mut due).await {
+                    Ok(()) => {
+                        patience.worked();
+                        due.lead.min(due.rescue)
+                    }
+                    Err(error) => patience.failed(&error),
+                };
+                tell.send_if_modified(|told| std::mem::replace(told, lead) != lead);
+            }
             tokio::select! {
                 () = tokio::time::sleep_until(next.into()) => {}
                 _ = end.changed() => {}
+                beat = self.beating.changed() => if beat.is_err() { break },
             }
         }
         // Without anybody to tell it more, it ends after the step it is at.
@@ -87,23 +110,20 @@ impl Upkeep {
     }
 
     async fn round(&mut self, lead: &mut Option<Lead>, due: &mut Due) -> Result<()> {
-        let quiet_until = self.beating.borrow().quiet_until;
-        if quiet_until.is_some_and(|until| Instant::now() < until) {
-            return Ok(());
-        }
-        self.gauges.side_file(self.store.side_file_bytes());
-        let node = self.node;
-        let term = within(CALL_LIMIT, "lead", self.store.lead(node, self.lease_for)).await;
-        // Everybody's, whoever leads, and also when that cannot be found out.
-        self.rescue().await?;
-        let now_leads = term?.map(|term| Lead { node, term });
-        if now_leads.map(|lead| lead.term) != lead.map(|lead| lead.term) {
-            tracing::info!(%node, term = now_leads.map(|lead| lead.term), "the lead changed");
-        }
-        *lead = now_leads;
-        self.gauges.leads(lead.is_some());
-        let Some(lead) = *lead else { return Ok(()) };
         let now = Instant::now();
+        self.gauges.side_file(self.store.side_file_bytes());
+        let elected = if now >= due.lead { self.elect(lead).await } else { Ok(()) };
+        // Everybody's, whoever leads, and also when that cannot be found out.
+        if now >= due.rescue {
+            self.rescue().await?;
+            due.rescue = now + RESCUE_EVERY;
+        }
+        elected?;
+        if now >= due.lead {
+            // About half of it: one renewal may fail, and is then tried again at once.
+            due.lead = now + self.lease_for.mul_f64(0.45 + fastrand::f64() / 10.0);
+        }
+        let Some(lead) = *lead else { return Ok(()) };
         if now >= due.partitions {
             within(
                 CALL_LIMIT,
@@ -124,6 +144,18 @@ impl Upkeep {
             self.tell(&swept).await;
             due.sweep = now + SWEEP_EVERY;
         }
+        Ok(())
+    }
+
+    async fn elect(&self, lead: &mut Option<Lead>) -> Result<()> {
+        let node = self.node;
+        let term = within(CALL_LIMIT, "lead", self.store.lead(node, self.lease_for)).await?;
+        let now_leads = term.map(|term| Lead { node, term });
+        if now_leads != *lead {
+            tracing::info!(%node, term, "the lead changed");
+        }
+        *lead = now_leads;
+        self.gauges.leads(lead.is_some());
         Ok(())
     }
 

@@ -441,7 +441,13 @@ impl Process {
         let parts = (Slots::new(queues), runs, claimer);
         let mut node = Node::new(client.clone(), config.clone(), id, parts, self.gauges.clone());
 
-        let first = Beating { sent: joined, lost: false, quiet_until: None, wish: self.wish };
+        let first = Beating {
+            sent: joined,
+            lost: false,
+            quiet_until: None,
+            wish: self.wish,
+            overdue: false,
+        };
         let (tell, beating) = watch::channel(first);
         let heartbeat = Heartbeat {
             store: Arc::clone(client.store()),

@@ -97,7 +97,8 @@ impl Client {
         let (end, mut ended) = watch::channel(false);
         let work = async move {
             let (tell, leads) = watch::channel(None);
-            let steps = tokio::spawn(operations::run(std::sync::Arc::clone(&store), leads));
+            let (look, looks) = watch::channel(());
+            let steps = tokio::spawn(operations::run(std::sync::Arc::clone(&store), leads, looks));
             let node = NodeId::new();
             let mut lead = None;
             while !*ended.borrow_and_update() {
@@ -105,6 +106,7 @@ impl Client {
                 let term = store.lead(node, LEAD_FOR).await.ok().flatten();
                 lead = term.map(|term| Lead { node, term });
                 tell.send_if_modified(|told| std::mem::replace(told, lead) != lead);
+                look.send_replace(());
                 tokio::select! {
                     () = tokio::time::sleep(ASK_EVERY) => {}
                     _ = ended.changed() => {}

@@ -145,6 +145,8 @@ pub enum Pulse {
         now: Timestamp,
         /// What the node is asked to be; `None`: to serve.
         wish: Option<Wish>,
+        /// The lease of another node has run out, and nobody has rescued its jobs yet.
+        overdue: bool,
     },
     /// The node is lost: its jobs were or will be given away.
     Lost,

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crate::job::new::{MAX_SPAN_MS, check_name};
 use crate::job::{Invalid, Problem, State};
-use crate::time::Timestamp;
 
 use super::node::Lead;
 
@@ -146,6 +145,6 @@ pub struct Pruned {
     /// How far it is behind: now, less the oldest expiry that is known and not removed. Until all of
     /// history was looked at once, less the oldest one found so far.
     pub lag: Duration,
-    /// When to come again, at the latest, once there is no more.
-    pub next_at: Timestamp,
+    /// How soon to come again, at the latest, once there is no more.
+    pub next_in: Duration,
 }

@@ -9,6 +9,15 @@ pub const MAX_QUEUES: u32 = 1_000;
 /// Counts that are older are nobody's any more, and are not told.
 pub const COUNTED_WITHIN: Duration = Duration::from_secs(300);
 
+/// What a count of all queues found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// A job is due in one of them and waits.
+    pub waiting: bool,
+    /// An operation runs.
+    pub operates: bool,
+}
+
 /// How a queue was when the leader last counted it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueCount {

@@ -274,13 +274,14 @@ impl Walk {
     }
 
     /// When there is something to do again.
-    pub fn next_at(&self, now: i64) -> Timestamp {
+    pub fn next_in(&self, now: i64) -> Duration {
         let chunks = self.chunks().map(|(chunk, hot, tail)| match chunk {
             Some(chunk) => chunk.due_at(hot, tail),
             None => now,
         });
         let dead = self.next_dead(i64::MAX).map(|_| self.dead.next_at);
-        Timestamp::from_micros(chunks.chain(dead).min().unwrap_or(now + LATEST))
+        let next_at = chunks.chain(dead).min().unwrap_or(now + LATEST);
+        Timestamp::from_micros(next_at).since(Timestamp::from_micros(now))
     }
 
     fn chunks(&self) -> impl Iterator<Item = (&Option<Chunk>, bool, bool)> {
@@ -417,7 +418,7 @@ mod tests {
             walk.seen(1, at, NOW, rows((at as i64 + 1) * SECOND));
         }
         assert_eq!(walk.next(NOW), None);
-        assert_eq!(walk.next_at(NOW).as_micros(), NOW + SECOND);
+        assert_eq!(walk.next_in(NOW), Duration::from_secs(1));
         assert_eq!(walk.next(NOW + SECOND), Some(Task::Remove(1, 0)));
         walk.seen(1, 0, NOW + SECOND, Seen::default());
         assert_eq!(walk.next(NOW + SECOND), None);

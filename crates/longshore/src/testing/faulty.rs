@@ -16,11 +16,11 @@ use crate::job::{JobId, JobRow, NewJob, State};
 use crate::operation::{NewOperation, OperationAsk, OperationId, OperationRow, OperationStep};
 use crate::query::Filter;
 use crate::store::{
-    Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, DoneInTx, Edit,
-    Effort, Emptied, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId,
-    NodeRow, Once, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner, Pulse,
-    QueueCount, Repeat, RequestKey, Rescued, Result, RetentionRule, RetentionScope, Said, Saying,
-    SetPause, Store, StoredKind, Term, Traffic, WakeHub, Wish, sealed,
+    Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Counted, Depth, DoneInTx,
+    Edit, Effort, Emptied, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode,
+    NodeId, NodeRow, Once, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner,
+    Pulse, QueueCount, Repeat, RequestKey, Rescued, Result, RetentionRule, RetentionScope, Said,
+    Saying, SetPause, Store, StoredKind, Term, Traffic, WakeHub, Wish, sealed,
 };
 use crate::time::Timestamp;
 
@@ -88,7 +88,7 @@ hand_on! {
         lead(node: NodeId, for_: Duration) -> Option<Term>;
         resign(lead: Lead) -> ();
         make_partitions(lead: Lead, days: u32) -> ();
-        count_queues(lead: Lead) -> ();
+        count_queues(lead: Lead) -> Counted;
         queue_counts() -> Vec<QueueCount>;
         pause(pause: &SetPause) -> Pause;
         resume(scope: PauseScope, name: &str) -> bool;

@@ -13,8 +13,9 @@ use crate::store::{Lead, Result, Store, StoreError, Woken};
 use crate::worker::CALL_LIMIT;
 use crate::worker::patience::Patience;
 
-/// A new one is found after so long at most. Each look is a statement of an idle leader.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// A new one is seen by whoever counts the queues, within 10 s. Should that not be told, it is looked for this often:
+/// each look is a statement of an idle leader.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// And so soon after a hint that something is new, which may be anything: looks are no closer to each other.
 const AFTER_HINT: Duration = Duration::from_secs(1);
 /// And old ones are removed this often.
@@ -32,13 +33,18 @@ struct Trouble {
 }
 
 /// Does steps as long as this node leads; ends when nobody can tell it so any more.
-pub(crate) async fn run(store: Arc<dyn Store>, mut leads: watch::Receiver<Option<Lead>>) {
+pub(crate) async fn run(
+    store: Arc<dyn Store>,
+    mut leads: watch::Receiver<Option<Lead>>,
+    mut operates: watch::Receiver<()>,
+) {
     let mut patience = Patience::new("operations");
     let mut stepper = Stepper { store, troubles: HashMap::new(), prune_at: Instant::now() };
     let mut woken = stepper.store.wakes().subscribe();
     loop {
         let lead = *leads.borrow_and_update();
         let _ = woken.take();
+        operates.mark_unchanged();
         let pause = match lead {
             Some(lead) => match stepper.turn(lead).await {
                 Ok(pause) => {
@@ -54,6 +60,7 @@ pub(crate) async fn run(store: Arc<dyn Store>, mut leads: watch::Receiver<Option
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = hint(&mut woken), if pause == LOOK_EVERY => {}
+            Ok(()) = operates.changed(), if pause == LOOK_EVERY => {}
             told = leads.changed() => if told.is_err() { break },
         }
     }

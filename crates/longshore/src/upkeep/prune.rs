@@ -14,7 +14,9 @@ use crate::worker::patience::Patience;
 /// Without more to do it comes again after so long at least, and at most: a rule that was set is heeded
 /// by then.
 const SOONEST: Duration = Duration::from_secs(1);
-const LATEST: Duration = Duration::from_secs(30);
+const LATEST: Duration = Duration::from_secs(60);
+/// Unique keys whose time is over are free without it; it only makes room.
+const KEYS_EVERY: Duration = Duration::from_secs(300);
 
 /// Prunes as long as this node leads; ends when nobody can tell it so any more.
 pub(crate) async fn run(
@@ -23,10 +25,11 @@ pub(crate) async fn run(
     gauges: Gauges,
 ) {
     let mut patience = Patience::new("prune");
+    let mut keys_at = Instant::now();
     loop {
         let lead = *leads.borrow_and_update();
         let pause = match lead {
-            Some(lead) => step(&*store, lead, &gauges, &mut patience).await,
+            Some(lead) => step(&*store, lead, &gauges, (&mut patience, &mut keys_at)).await,
             None => {
                 gauges.prune_lag(None);
                 LATEST
@@ -41,7 +44,12 @@ pub(crate) async fn run(
 }
 
 /// One step; how long to wait before the next.
-async fn step(store: &dyn Store, lead: Lead, gauges: &Gauges, patience: &mut Patience) -> Duration {
+async fn step(
+    store: &dyn Store,
+    lead: Lead,
+    gauges: &Gauges,
+    (patience, keys_at): (&mut Patience, &mut Instant),
+) -> Duration {
     let began = Instant::now();
     match within(CALL_LIMIT, "prune", store.prune(Pruner::Leader(lead))).await {
         Ok(pruned) => {
@@ -51,11 +59,16 @@ async fn step(store: &dyn Store, lead: Lead, gauges: &Gauges, patience: &mut Pat
             if pruned.days > 0 {
                 tracing::info!(days = pruned.days, "whole days of history are gone");
             }
-            if pruned.more || old_keys(store, lead).await {
+            if pruned.more {
                 return breath(began.elapsed());
             }
-            let now = store.now().await.unwrap_or(pruned.next_at);
-            pruned.next_at.since(now).clamp(SOONEST, LATEST)
+            if began >= *keys_at {
+                if old_keys(store, lead).await {
+                    return breath(began.elapsed());
+                }
+                *keys_at = began + KEYS_EVERY;
+            }
+            pruned.next_in.clamp(SOONEST, LATEST)
         }
         // Another leads by now; the next round of upkeep says so.
         Err(StoreError::NotLeader) => SOONEST,

@@ -26,6 +26,8 @@ pub(crate) struct Beating {
     pub quiet_until: Option<Instant>,
     /// What the node is asked to be; `None`: to serve.
     pub wish: Option<Wish>,
+    /// Another node's jobs have to be rescued.
+    pub overdue: bool,
 }
 
 pub(super) struct Heartbeat {
@@ -62,13 +64,14 @@ impl Heartbeat {
             };
             let sent = Instant::now();
             match within(self.lease_for, "renew the lease", self.store.beat(&beat)).await {
-                Ok(Pulse::Alive { now, wish }) => {
+                Ok(Pulse::Alive { now, wish, overdue }) => {
                     patience.worked();
                     let jumped = clock.is_some_and(|(then, at)| is_jump(now, then, sent - at));
                     clock = Some((now, sent));
                     tell.send_modify(|beating| {
                         beating.sent = sent;
                         beating.wish = wish;
+                        beating.overdue = overdue;
                         if jumped {
                             tracing::warn!("the database's clock jumped; rescue waits one lease");
                             beating.quiet_until = Some(sent + self.lease_for);

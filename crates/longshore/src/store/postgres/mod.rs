@@ -64,11 +64,11 @@ use crate::query::Filter;
 use crate::time::Timestamp;
 
 use super::{
-    Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Depth, DoneInTx, Edit,
-    Effort, Emptied, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode, NodeId,
-    NodeRow, Once, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner, Pulse,
-    QueueCount, Repeat, RequestKey, Rescued, Result, RetentionRule, RetentionScope, Said, Saying,
-    SetPause, Store, StoreError, StoreOptions, StoredKind, Term, Traffic, WakeHub, Wish,
+    Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Counted, Depth, DoneInTx,
+    Edit, Effort, Emptied, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode,
+    NodeId, NodeRow, Once, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner,
+    Pulse, QueueCount, Repeat, RequestKey, Rescued, Result, RetentionRule, RetentionScope, Said,
+    Saying, SetPause, Store, StoreError, StoreOptions, StoredKind, Term, Traffic, WakeHub, Wish,
 };
 use connect::{Mode, Pools};
 use error::Fault;
@@ -311,7 +311,7 @@ impl Store for PostgresStore {
         self.make_days(lead, days).await
     }
 
-    async fn count_queues(&self, lead: Lead) -> Result<()> {
+    async fn count_queues(&self, lead: Lead) -> Result<Counted> {
         self.count_all(lead).await
     }
 

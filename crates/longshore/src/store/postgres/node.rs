@@ -75,7 +75,7 @@ impl PostgresStore {
         let pulse = match row {
             Some(row) => {
                 let wish = Wish::from_word(row.try_get(1)?);
-                Pulse::Alive { now: row.try_get(0)?, wish }
+                Pulse::Alive { now: row.try_get(0)?, wish, overdue: row.try_get(2)? }
             }
             None => Pulse::Lost,
         };

@@ -73,8 +73,8 @@ impl PostgresStore {
             Came::Left(leaving, now) => (self.prune_left(pruner, memory, leaving, now).await?, now),
         };
         let (removed, days) = done;
-        let (lag, next_at) = (memory.walk.lag(now), memory.walk.next_at(now));
-        Ok(Pruned { removed, days, more: true, lag, next_at })
+        let (lag, next_in) = (memory.walk.lag(now), memory.walk.next_in(now));
+        Ok(Pruned { removed, days, more: true, lag, next_in })
     }
 
     async fn prune_rows(&self, pruner: Pruner, memory: &mut Memory) -> Result<Came, Fault> {
@@ -120,8 +120,8 @@ impl PostgresStore {
         }
         session.done().await?;
         more |= removed != Removed::default();
-        let (lag, next_at) = (walk.lag(now_us), walk.next_at(now_us));
-        Ok(Came::Done(Pruned { removed, days: 0, more, lag, next_at }))
+        let (lag, next_in) = (walk.lag(now_us), walk.next_in(now_us));
+        Ok(Came::Done(Pruned { removed, days: 0, more, lag, next_in }))
     }
 
     async fn prune_chunk(

@@ -1,6 +1,6 @@
 -- Only here: several steps of queue_counts.sql on SQLite.
 -- Counts the queues that have due jobs or a live node, and forgets all others. Answers whether this node leads; if
--- not, nothing is counted or written. Such a count need not survive a crash.
+-- not, nothing is counted or written. Such a count need not survive a crash. And whether an operation runs.
 -- $1 node · $2 term · $3 deepest count · $4 most queues · $5 now, of a test's clock
 with recursive clock as materialized (
     select coalesce($5::timestamptz, now()) as now),
@@ -77,4 +77,5 @@ kept as (
     on conflict (queue) do update
     set depth = excluded.depth, capped = excluded.capped, oldest_at = excluded.oldest_at,
         counted_at = excluded.counted_at)
-select exists (select from leads) as leads
+select exists (select from leads) as leads, exists (select from counted k where k.depth > 0) as waiting,
+    exists (select from longshore.operation where ended_at is null and state = 'running') as operates

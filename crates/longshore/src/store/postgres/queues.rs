@@ -4,7 +4,7 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 
 use crate::store::{
-    COUNTED_WITHIN, EMPTY_STEP, Emptied, Lead, MAX_DEPTH, MAX_QUEUES, QueueCount, Result,
+    COUNTED_WITHIN, Counted, EMPTY_STEP, Emptied, Lead, MAX_DEPTH, MAX_QUEUES, QueueCount, Result,
     StoreError,
 };
 use crate::time::Timestamp;
@@ -20,12 +20,11 @@ const CHANGE_MARK: &str = include_str!("change_mark.sql");
 const COUNTS: &str = include_str!("queue_counts.sql");
 
 impl PostgresStore {
-    pub(super) async fn count_all(&self, lead: Lead) -> Result<()> {
-        let leads = self.repeated("count the queues", || self.try_count(lead)).await?;
-        if leads { Ok(()) } else { Err(StoreError::NotLeader) }
+    pub(super) async fn count_all(&self, lead: Lead) -> Result<Counted> {
+        self.repeated("count the queues", || self.try_count(lead)).await
     }
 
-    async fn try_count(&self, lead: Lead) -> Result<bool, Fault> {
+    async fn try_count(&self, lead: Lead) -> Result<Counted, Fault> {
         let mut session = Session::single(&self.pools.chores, self.mode).await?;
         let row = session
             .query(COUNT)
@@ -37,7 +36,10 @@ impl PostgresStore {
             .fetch_one(session.conn())
             .await?;
         session.done().await?;
-        Ok(row.try_get(0)?)
+        if !row.try_get::<bool, _>("leads")? {
+            return Err(StoreError::NotLeader.into());
+        }
+        Ok(Counted { waiting: row.try_get("waiting")?, operates: row.try_get("operates")? })
     }
 
     pub(super) async fn empty_step(&self, queue: &str, came_by: Timestamp) -> Result<Emptied> {

@@ -219,7 +219,7 @@ impl Store for SqliteStore {
         Ok(())
     }
 
-    async fn count_queues(&self, lead: Lead) -> Result<()> {
+    async fn count_queues(&self, lead: Lead) -> Result<Counted> {
         self.count_all(lead).await
     }
 

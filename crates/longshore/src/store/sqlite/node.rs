@@ -47,7 +47,7 @@ impl SqliteStore {
         let doing = "renew the lease";
         let now = self.clock.now();
         let mut tx = self.begin(doing).await?;
-        let renewed: Option<Option<String>> = sqlx::query_scalar(NODE.step("beat"))
+        let renewed: Option<(Option<String>, bool)> = sqlx::query_as(NODE.step("beat"))
             .bind(beat.node.0)
             .bind(now.plus(beat.lease_for).as_micros())
             .bind(now.as_micros())
@@ -56,9 +56,10 @@ impl SqliteStore {
             .await
             .map_err(failed(doing))?;
         tx.commit().await.map_err(failed(doing))?;
-        Ok(renewed.map_or(Pulse::Lost, |wish| Pulse::Alive {
+        Ok(renewed.map_or(Pulse::Lost, |(wish, overdue)| Pulse::Alive {
             now,
             wish: Wish::from_word(wish.as_deref()),
+            overdue,
         }))
     }
 

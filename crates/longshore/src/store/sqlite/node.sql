@@ -9,7 +9,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $6, $9);
 -- step: beat
 -- $1 id · $2 expires_at · $3 now · $4 what the node is at
 UPDATE longshore_node SET expires_at = $2, seen_at = $3, state = $4 WHERE id = $1 AND lost_at IS NULL
-RETURNING wish;
+RETURNING wish, EXISTS (
+    SELECT 1 FROM longshore_node AS n
+    WHERE n.lost_at IS NULL AND n.expires_at <= $3 AND n.id <> $1) AS overdue;
 
 -- step: wish
 -- $1 id · $2 quiet, stop, or NULL: to serve · $3 now

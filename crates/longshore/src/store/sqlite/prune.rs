@@ -79,7 +79,7 @@ impl SqliteStore {
             }
         }
         more |= removed != Removed::default();
-        Ok(Pruned { removed, days: 0, more, lag: walk.lag(now_us), next_at: walk.next_at(now_us) })
+        Ok(Pruned { removed, days: 0, more, lag: walk.lag(now_us), next_in: walk.next_in(now_us) })
     }
 
     async fn prune_chunk(

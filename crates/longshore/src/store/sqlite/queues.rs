@@ -8,7 +8,7 @@ use super::SqliteStore;
 use super::error::failed;
 use super::sql::{EMPTY, QUEUE_COUNTS};
 use crate::store::{
-    COUNTED_WITHIN, EMPTY_STEP, Emptied, Lead, MAX_DEPTH, MAX_QUEUES, QueueCount, Result,
+    COUNTED_WITHIN, Counted, EMPTY_STEP, Emptied, Lead, MAX_DEPTH, MAX_QUEUES, QueueCount, Result,
 };
 use crate::time::Timestamp;
 
@@ -19,7 +19,7 @@ struct Found {
 }
 
 impl SqliteStore {
-    pub(super) async fn count_all(&self, lead: Lead) -> Result<()> {
+    pub(super) async fn count_all(&self, lead: Lead) -> Result<Counted> {
         let doing = "count the queues";
         let now = self.clock.now();
         // Counted beside the writer, who then only waits for the rows to be written.
@@ -41,7 +41,9 @@ impl SqliteStore {
                 .await
                 .map_err(failed(doing))?;
         }
-        tx.commit().await.map_err(failed(doing))
+        tx.commit().await.map_err(failed(doing))?;
+        let waiting = counted.values().any(|found| found.depth > 0);
+        Ok(Counted { waiting, operates: self.first_operation().await?.is_some() })
     }
 
     pub(super) async fn empty_step(&self, queue: &str, came_by: Timestamp) -> Result<Emptied> {

@@ -134,6 +134,7 @@ macro_rules! conformance {
                 jobs_of_a_node_whose_lease_ran_out_are_queued_again,
                 a_live_node_keeps_its_jobs,
                 a_heartbeat_renews_the_lease,
+                a_heartbeat_says_that_another_node_is_overdue,
                 the_last_attempt_is_dead_with_node_lost,
                 a_job_asked_to_cancel_ends_cancelled,
                 a_lost_node_hears_that_it_is_lost,

@@ -276,6 +276,7 @@ pub async fn an_operation_is_paused_resumed_and_cancelled_in_the_middle(t: Harne
     let lead = t.leader().await;
     let id = t.start(Action::Delete, "kind:k").await;
     assert_eq!(t.store.next_operation().await.unwrap(), Some(id));
+    assert!(t.store.count_queues(lead).await.unwrap().operates, "whoever counts sees it, too");
     t.try_step(lead, id, 5).await;
     for _ in 0..2 {
         let row = t.store.ask_operation(id, OperationAsk::Pause).await.unwrap();
@@ -283,6 +284,7 @@ pub async fn an_operation_is_paused_resumed_and_cancelled_in_the_middle(t: Harne
         assert_eq!(t.try_step(lead, id, 5).await.done, 5, "nothing more is done");
     }
     assert_eq!(t.store.next_operation().await.unwrap(), None);
+    assert!(!t.store.count_queues(lead).await.unwrap().operates);
     t.store.ask_operation(id, OperationAsk::Resume).await.unwrap();
     assert_eq!(t.try_step(lead, id, 5).await.done, 10);
     let row = t.store.ask_operation(id, OperationAsk::Cancel).await.unwrap();

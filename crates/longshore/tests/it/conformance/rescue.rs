@@ -48,12 +48,29 @@ pub async fn a_heartbeat_renews_the_lease(t: Harness) {
 
     for _ in 0..120 {
         t.advance(5 * SECOND);
-        assert_eq!(node.beat().await, Pulse::Alive { now: t.now().await, wish: None });
+        let alive = Pulse::Alive { now: t.now().await, wish: None, overdue: false };
+        assert_eq!(node.beat().await, alive);
         assert_eq!(t.rescue().await, Rescued::default());
     }
 
     assert_eq!(t.get(id).await.attempt, 1, "ten minutes are one run");
     assert_eq!(t.finish(&run, done()).await, Ack::Recorded(State::Succeeded));
+}
+
+pub async fn a_heartbeat_says_that_another_node_is_overdue(t: Harness) {
+    let (node, other) = (t.node().await, t.node().await);
+    let overdue = async || match node.beat().await {
+        Pulse::Alive { overdue, .. } => overdue,
+        Pulse::Lost => panic!("lost"),
+    };
+    t.advance(LEASE_FOR - SECOND);
+    assert!(!overdue().await, "its lease has a second more");
+    t.advance(SECOND);
+    assert!(overdue().await);
+    assert_eq!(t.rescue().await.nodes, [other.id]);
+    assert!(!overdue().await, "and now it is lost");
+    t.advance(LEASE_FOR);
+    assert!(!overdue().await, "its own lease, renewed in time or late, is no news");
 }
 
 pub async fn the_last_attempt_is_dead_with_node_lost(t: Harness) {

@@ -521,7 +521,7 @@ pub async fn it_says_how_far_behind_it_is_and_when_to_come_again(t: Harness) {
         longest = longest.max(pruned.lag);
         if !pruned.more {
             assert_eq!(pruned.lag, Duration::ZERO, "nothing is left");
-            assert!(pruned.next_at > t.now().await);
+            assert!(pruned.next_in > Duration::ZERO);
             break;
         }
     }
