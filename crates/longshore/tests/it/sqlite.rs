@@ -169,6 +169,11 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
                     .unwrap_or_else(|error| {
                         panic!("{file}, {name}: {error}");
                     });
+                assert!(
+                    !sql.contains("LIMIT $"),
+                    "{file}, {name}: the planner asks for the value of such a limit, and so the statement is \
+                     compiled anew whenever it is bound; write `LIMIT +$n`"
+                );
                 let listed = by_hand.iter().find(|(f, n, _)| (*f, *n) == (&*file, &*name));
                 let bound = match listed {
                     Some((.., count)) => *count,

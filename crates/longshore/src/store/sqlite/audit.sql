@@ -19,9 +19,9 @@ SELECT id, at, actor, actor_kind, actor_id, address, action, target, request_id,
 FROM longshore_audit
 WHERE id < coalesce($1, x'ffffffffffffffffffffffffffffffffff')
 ORDER BY id DESC
-LIMIT $2;
+LIMIT +$2;
 
 -- step: prune
 -- $1 older than this · $2 most
 DELETE FROM longshore_audit
-WHERE id IN (SELECT id FROM longshore_audit WHERE at <= $1 ORDER BY at LIMIT $2);
+WHERE id IN (SELECT id FROM longshore_audit WHERE at <= $1 ORDER BY at LIMIT +$2);

@@ -25,7 +25,7 @@ WHERE seq IN (
                 AND part_key IS NULL AND kind IN (SELECT value ->> 0 FROM json_each($5))
                 AND (payload_version = 1 OR payload_version <= (
                     SELECT k.value ->> 1 FROM json_each($5) AS k WHERE k.value ->> 0 = kind))
-            ORDER BY run_at, id LIMIT $6)
+            ORDER BY run_at, id LIMIT +$6)
         UNION ALL
         SELECT seq FROM (
             SELECT seq FROM longshore_job
@@ -34,7 +34,7 @@ WHERE seq IN (
                 AND part_key IS NULL AND kind IN (SELECT value ->> 0 FROM json_each($5))
                 AND (payload_version = 1 OR payload_version <= (
                     SELECT k.value ->> 1 FROM json_each($5) AS k WHERE k.value ->> 0 = kind))
-            ORDER BY run_at, id LIMIT $6)
+            ORDER BY run_at, id LIMIT +$6)
         UNION ALL
         SELECT seq FROM (
             SELECT seq FROM longshore_job
@@ -43,7 +43,7 @@ WHERE seq IN (
                 AND part_key IS NULL AND kind IN (SELECT value ->> 0 FROM json_each($5))
                 AND (payload_version = 1 OR payload_version <= (
                     SELECT k.value ->> 1 FROM json_each($5) AS k WHERE k.value ->> 0 = kind))
-            ORDER BY run_at, id LIMIT $6)
+            ORDER BY run_at, id LIMIT +$6)
         UNION ALL
         SELECT seq FROM (
             SELECT seq FROM longshore_job
@@ -52,7 +52,7 @@ WHERE seq IN (
                 AND part_key IS NULL AND kind IN (SELECT value ->> 0 FROM json_each($5))
                 AND (payload_version = 1 OR payload_version <= (
                     SELECT k.value ->> 1 FROM json_each($5) AS k WHERE k.value ->> 0 = kind))
-            ORDER BY run_at, id LIMIT $6)
+            ORDER BY run_at, id LIMIT +$6)
         UNION ALL
         SELECT seq FROM (
             SELECT seq FROM longshore_job
@@ -61,7 +61,7 @@ WHERE seq IN (
                 AND part_key IS NULL AND kind IN (SELECT value ->> 0 FROM json_each($5))
                 AND (payload_version = 1 OR payload_version <= (
                     SELECT k.value ->> 1 FROM json_each($5) AS k WHERE k.value ->> 0 = kind))
-            ORDER BY run_at, id LIMIT $6)
+            ORDER BY run_at, id LIMIT +$6)
         UNION ALL
         SELECT seq FROM (
             SELECT seq FROM longshore_job
@@ -70,7 +70,7 @@ WHERE seq IN (
                 AND part_key IS NULL AND kind IN (SELECT value ->> 0 FROM json_each($5))
                 AND (payload_version = 1 OR payload_version <= (
                     SELECT k.value ->> 1 FROM json_each($5) AS k WHERE k.value ->> 0 = kind))
-            ORDER BY run_at, id LIMIT $6)
+            ORDER BY run_at, id LIMIT +$6)
         UNION ALL
         SELECT seq FROM (
             SELECT seq FROM longshore_job
@@ -79,7 +79,7 @@ WHERE seq IN (
                 AND part_key IS NULL AND kind IN (SELECT value ->> 0 FROM json_each($5))
                 AND (payload_version = 1 OR payload_version <= (
                     SELECT k.value ->> 1 FROM json_each($5) AS k WHERE k.value ->> 0 = kind))
-            ORDER BY run_at, id LIMIT $6)
+            ORDER BY run_at, id LIMIT +$6)
         UNION ALL
         SELECT seq FROM (
             SELECT seq FROM longshore_job
@@ -88,7 +88,7 @@ WHERE seq IN (
                 AND part_key IS NULL AND kind IN (SELECT value ->> 0 FROM json_each($5))
                 AND (payload_version = 1 OR payload_version <= (
                     SELECT k.value ->> 1 FROM json_each($5) AS k WHERE k.value ->> 0 = kind))
-            ORDER BY run_at, id LIMIT $6)
+            ORDER BY run_at, id LIMIT +$6)
         UNION ALL
         SELECT seq FROM (
             SELECT seq FROM longshore_job
@@ -97,7 +97,7 @@ WHERE seq IN (
                 AND part_key IS NULL AND kind IN (SELECT value ->> 0 FROM json_each($5))
                 AND (payload_version = 1 OR payload_version <= (
                     SELECT k.value ->> 1 FROM json_each($5) AS k WHERE k.value ->> 0 = kind))
-            ORDER BY run_at, id LIMIT $6)
+            ORDER BY run_at, id LIMIT +$6)
         UNION ALL
         SELECT seq FROM (
             SELECT seq FROM longshore_job
@@ -106,8 +106,8 @@ WHERE seq IN (
                 AND part_key IS NULL AND kind IN (SELECT value ->> 0 FROM json_each($5))
                 AND (payload_version = 1 OR payload_version <= (
                     SELECT k.value ->> 1 FROM json_each($5) AS k WHERE k.value ->> 0 = kind))
-            ORDER BY run_at, id LIMIT $6)
-        LIMIT $6))
+            ORDER BY run_at, id LIMIT +$6)
+        LIMIT +$6))
 RETURNING id, kind, queue, priority, run_at, attempt, max_attempts, backoff, timeout_ms, meta,
     -- Without the cast, RETURNING forgets the column's type and walks the whole payload table.
     coalesce(payload, (SELECT p.payload FROM longshore_payload AS p

@@ -6,7 +6,7 @@ SELECT json_group_array(seq) FROM (
     SELECT seq FROM longshore_job
     WHERE queue = $1 AND created_at <= $2
         AND node IS NULL AND dead_at IS NULL AND cancel_at IS NULL AND blocked_on = 0 AND part_key IS NULL
-    LIMIT $3);
+    LIMIT +$3);
 
 -- step: free
 -- The key of each, two plain values, or the planner walks all keys. $1 seqs, a JSON array

@@ -17,4 +17,4 @@ SET version = CASE WHEN coalesce(excluded.version, 0) >= coalesce(version, 0) TH
 
 -- step: list
 -- $1 most
-SELECT name, version, schema, seen_at FROM longshore_kind ORDER BY name LIMIT $1;
+SELECT name, version, schema, seen_at FROM longshore_kind ORDER BY name LIMIT +$1;

@@ -6,4 +6,4 @@ FROM longshore_log
 WHERE id = $1 AND attempt >= coalesce($2, $3) AND ($2 IS NULL OR attempt = $2)
     AND (attempt > $3 OR attempt = $3 AND first + count > $4 + 1)
 ORDER BY attempt, first
-LIMIT $5;
+LIMIT +$5;

@@ -53,10 +53,10 @@ FROM (
         AS pass
     FROM (
         SELECT d.seq FROM (
-            SELECT seq FROM longshore_job WHERE $1 = 0 AND id <= $2 ORDER BY id DESC LIMIT $3) AS d
+            SELECT seq FROM longshore_job WHERE $1 = 0 AND id <= $2 ORDER BY id DESC LIMIT +$3) AS d
         UNION ALL
         SELECT u.seq FROM (
-            SELECT seq FROM longshore_job WHERE $1 = 1 AND id >= $2 ORDER BY id LIMIT $3) AS u
+            SELECT seq FROM longshore_job WHERE $1 = 1 AND id >= $2 ORDER BY id LIMIT +$3) AS u
         UNION ALL
         SELECT seq FROM longshore_job WHERE $1 = 2 AND id IN (SELECT unhex(value) FROM json_each($4))) AS n
         CROSS JOIN longshore_job AS j ON j.seq = n.seq) AS s;
@@ -107,10 +107,10 @@ FROM (
         AS pass
     FROM (
         SELECT d.seq FROM (
-            SELECT seq FROM longshore_history WHERE $1 = 0 AND id <= $2 ORDER BY id DESC LIMIT $3) AS d
+            SELECT seq FROM longshore_history WHERE $1 = 0 AND id <= $2 ORDER BY id DESC LIMIT +$3) AS d
         UNION ALL
         SELECT u.seq FROM (
-            SELECT seq FROM longshore_history WHERE $1 = 1 AND id >= $2 ORDER BY id LIMIT $3) AS u
+            SELECT seq FROM longshore_history WHERE $1 = 1 AND id >= $2 ORDER BY id LIMIT +$3) AS u
         UNION ALL
         SELECT seq FROM longshore_history WHERE $1 = 2 AND id IN (SELECT unhex(value) FROM json_each($4))) AS n
         CROSS JOIN longshore_history AS j ON j.seq = n.seq) AS s;

@@ -26,7 +26,7 @@ FROM longshore_operation WHERE id = $1;
 SELECT id, action, arguments, query, asked_by, why, state, total, at_least, done, skipped, reasons, error, node,
     term, created_at, updated_at, ended_at, last_id, place
 FROM longshore_operation
-WHERE id < coalesce($1, x'ffffffffffffffffffffffffffffffffff') ORDER BY id DESC LIMIT $2;
+WHERE id < coalesce($1, x'ffffffffffffffffffffffffffffffffff') ORDER BY id DESC LIMIT +$2;
 
 -- step: next
 -- Which running one has waited longest for its next step.
@@ -54,7 +54,7 @@ RETURNING id, action, arguments, query, asked_by, why, state, total, at_least, d
 -- step: prune
 -- $1 ended by then · $2 most
 DELETE FROM longshore_operation
-WHERE id IN (SELECT id FROM longshore_operation WHERE ended_at <= $1 ORDER BY ended_at LIMIT $2);
+WHERE id IN (SELECT id FROM longshore_operation WHERE ended_at <= $1 ORDER BY ended_at LIMIT +$2);
 
 -- step: jobs
 -- What the jobs of a step are, those that have not ended. $1 ids · $2 now

@@ -77,7 +77,7 @@ WITH seen AS MATERIALIZED (
             + coalesce((SELECT sum(l.bytes) FROM longshore_log AS l WHERE l.id = longshore_job.id), 0) AS bytes
     FROM longshore_job
     WHERE dead_at IS NOT NULL AND dead_at >= $1 AND (dead_at, id) > ($1, $2) AND dead_at <= $3
-    ORDER BY dead_at, id LIMIT $4),
+    ORDER BY dead_at, id LIMIT +$4),
 keeps AS MATERIALIZED (
     SELECT queue, kind, coalesce((
         SELECT coalesce(r.keep_ms, -1) FROM longshore_retention AS r

@@ -11,7 +11,7 @@ WITH RECURSIVE filled (queue) AS (
         SELECT min(j.queue) FROM longshore_job AS j
         WHERE j.queue > filled.queue AND j.node IS NULL AND j.dead_at IS NULL AND j.cancel_at IS NULL AND j.blocked_on = 0 AND j.part_key IS NULL)
     FROM filled WHERE queue IS NOT NULL)
-SELECT queue FROM filled WHERE queue IS NOT NULL LIMIT $1;
+SELECT queue FROM filled WHERE queue IS NOT NULL LIMIT +$1;
 
 -- step: served
 -- $1 now
@@ -26,7 +26,7 @@ SELECT
         SELECT 1 FROM longshore_job
         WHERE queue = $1 AND priority IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9) AND run_at <= $2
             AND node IS NULL AND dead_at IS NULL AND cancel_at IS NULL AND blocked_on = 0 AND part_key IS NULL
-        LIMIT $3)) AS depth,
+        LIMIT +$3)) AS depth,
     (SELECT min(first.run_at) FROM (
         SELECT (
             SELECT run_at FROM longshore_job
@@ -39,7 +39,7 @@ SELECT
 -- How many jobs run, by queue. $1 most
 SELECT queue, count(*) AS running FROM longshore_job
 WHERE node IS NOT NULL AND dead_at IS NULL
-GROUP BY queue ORDER BY queue LIMIT $1;
+GROUP BY queue ORDER BY queue LIMIT +$1;
 
 -- step: forget
 DELETE FROM longshore_queue_stats;
@@ -53,4 +53,4 @@ VALUES ($1, $2, $3, $4, $5);
 -- Counts that are older than $2 are nobody's any more. $1 most · $2 a point in time
 SELECT queue, depth, capped, oldest_at, counted_at FROM longshore_queue_stats
 WHERE counted_at > $2
-ORDER BY queue LIMIT $1;
+ORDER BY queue LIMIT +$1;

@@ -5,7 +5,7 @@
 -- $1 user · $2 now · $3 last use that is too long ago · $4 the newest that may stay
 DELETE FROM longshore_session
 WHERE user_name = $1 AND (expires_at <= $2 OR seen_at <= $3 OR id NOT IN (
-    SELECT id FROM longshore_session WHERE user_name = $1 ORDER BY id DESC LIMIT $4));
+    SELECT id FROM longshore_session WHERE user_name = $1 ORDER BY id DESC LIMIT +$4));
 
 -- step: add
 -- No row if the user is gone, kept out, or has another password by now; a repeat changes nothing.
@@ -35,7 +35,7 @@ SELECT s.id, s.user_name, u.role, u.rights, s.created_at, s.seen_at, s.expires_a
         AND s.user_version = u.version AS live
 FROM longshore_session s JOIN longshore_user u ON u.name = s.user_name
 ORDER BY s.id DESC
-LIMIT $3;
+LIMIT +$3;
 
 -- step: touch
 -- $1 id · $2 now · $3 a minute ago

@@ -17,7 +17,7 @@ SELECT id, name, prefix, role, rights, created_at, created_by, expires_at, last_
     revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AS live
 FROM longshore_token
 ORDER BY live DESC, id DESC
-LIMIT $2;
+LIMIT +$2;
 
 -- step: find
 -- $1 hash · $2 now

@@ -38,4 +38,4 @@ WHERE scope = (
 -- Keys whose window is over. $1 now · $2 most
 DELETE FROM longshore_unique_key WHERE (scope, key) IN (
     SELECT scope, key FROM longshore_unique_key
-    WHERE until < 9223372036854775807 AND until <= $1 ORDER BY until LIMIT $2);
+    WHERE until < 9223372036854775807 AND until <= $1 ORDER BY until LIMIT +$2);

@@ -14,7 +14,7 @@ RETURNING created_at;
 SELECT name, role, rights, created_at, created_by, changed_at, disabled_at, signed_in_at, password
 FROM longshore_user
 ORDER BY name
-LIMIT $1;
+LIMIT +$1;
 
 -- step: find
 -- $1 name
