@@ -18,8 +18,19 @@ const MAX_ROWS: usize = 500;
 
 impl SqliteStore {
     pub(super) async fn add(&self, jobs: &[NewJob], repeat: Repeat) -> Result<Vec<Enqueued>> {
+        let now = self.clock.now();
         let mut tx = self.begin(DOING).await?;
-        let added = add_all(&mut tx, jobs, repeat, self.clock.now()).await?;
+        if jobs.len() <= MAX_ROWS && at_once(jobs, repeat) {
+            // With nothing before it in the transaction, this needs no savepoint.
+            if insert_many(&mut tx, jobs, now).await.map_err(failed(DOING))? {
+                tx.commit().await.map_err(failed(DOING))?;
+                self.hub.wake(Wake::Look);
+                return Ok(jobs.iter().map(|job| Enqueued::added(job.id)).collect());
+            }
+            tx.rollback().await.map_err(failed(DOING))?;
+            tx = self.begin(DOING).await?;
+        }
+        let added = add_all(&mut tx, jobs, repeat, now).await?;
         tx.commit().await.map_err(failed(DOING))?;
         // What was replaced may lie below the marks.
         let from_start = added.iter().any(|answer| answer.is_replaced());
@@ -58,12 +69,8 @@ pub(super) async fn add_all(
     now: Timestamp,
 ) -> Result<Vec<Enqueued>> {
     let mut answers = Vec::with_capacity(jobs.len());
-    let is_simple = |job: &NewJob| job.unique.is_none() && !may_have_ended(job, repeat);
     for (chunk, first) in jobs.chunks(MAX_ROWS).zip((0..).step_by(MAX_ROWS)) {
-        if chunk.len() > 1
-            && chunk.iter().all(is_simple)
-            && add_many(conn, chunk, now).await.map_err(failed(DOING))?
-        {
+        if at_once(chunk, repeat) && add_many(conn, chunk, now).await.map_err(failed(DOING))? {
             answers.extend(chunk.iter().map(|job| Enqueued::added(job.id)));
             continue;
         }
@@ -75,17 +82,38 @@ pub(super) async fn add_all(
     Ok(answers)
 }
 
+/// Whether one statement can add them: there are several, and none needs a look at what is there.
+fn at_once(jobs: &[NewJob], repeat: Repeat) -> bool {
+    let is_simple = |job: &NewJob| job.unique.is_none() && !may_have_ended(job, repeat);
+    jobs.len() > 1 && jobs.iter().all(is_simple)
+}
+
 fn may_have_ended(job: &NewJob, repeat: Repeat) -> bool {
     repeat == Repeat::Yes || job.id_is_callers
 }
 
-/// All of them in one statement; false, and nothing done, if one is there already.
+/// All of them; false, and nothing done, if one is there already.
 async fn add_many(
     conn: &mut SqliteConnection,
     jobs: &[NewJob],
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     conn.execute("SAVEPOINT longshore_add").await?;
+    let added = insert_many(conn, jobs, now).await?;
+    conn.execute(match added {
+        true => "RELEASE longshore_add",
+        false => "ROLLBACK TO longshore_add; RELEASE longshore_add",
+    })
+    .await?;
+    Ok(added)
+}
+
+/// In one statement; false if one is there already, and then what was done has to be undone.
+async fn insert_many(
+    conn: &mut SqliteConnection,
+    jobs: &[NewJob],
+    now: Timestamp,
+) -> sqlx::Result<bool> {
     let rows: Vec<_> = jobs
         .iter()
         .map(|job| {
@@ -113,13 +141,11 @@ async fn add_many(
         .execute(&mut *conn)
         .await?;
     if added.rows_affected() < jobs.len() as u64 {
-        conn.execute("ROLLBACK TO longshore_add; RELEASE longshore_add").await?;
         return Ok(false);
     }
     for job in jobs.iter().filter(|job| is_aside(job)) {
         lay_aside(conn, job).await?;
     }
-    conn.execute("RELEASE longshore_add").await?;
     Ok(true)
 }
 
