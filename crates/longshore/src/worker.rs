@@ -15,6 +15,7 @@ mod node;
 pub(crate) mod once;
 pub(crate) mod patience;
 mod registry;
+mod rest;
 mod run;
 mod runs;
 mod scribe;

@@ -9,6 +9,7 @@ use super::CALL_LIMIT;
 use super::marks::Marks;
 use super::node::{Batch, answer};
 use super::patience::Patience;
+use super::rest::Rest;
 use super::slots::Slots;
 use crate::client::Client;
 use crate::engine::within;
@@ -47,6 +48,9 @@ pub(super) struct Claimer {
     /// A hint that came while a claim was under way, which may have looked before it.
     woken_meanwhile: bool,
     woken: bool,
+    /// After looks in vain a hint waits a moment; what is due does not.
+    rest: Rest,
+    is_due: bool,
     from_start: bool,
     poll_at: Instant,
     again_at: Option<Instant>,
@@ -72,6 +76,8 @@ impl Claimer {
             recall: false,
             woken_meanwhile: false,
             woken: false,
+            rest: Rest::default(),
+            is_due: false,
             from_start: true,
             poll_at: Instant::now(),
             again_at: None,
@@ -109,6 +115,7 @@ impl Claimer {
         } else if !again && !resumed {
             return;
         }
+        self.is_due = true;
         slots.all_may_have_more();
     }
 
@@ -121,9 +128,10 @@ impl Claimer {
             return self.ask_again(client);
         }
         let asks = slots.asks();
-        if asks.is_empty() {
+        if asks.is_empty() || (self.rest.covers(&asks, now) && !self.is_due) {
             return;
         }
+        self.is_due = false;
         let from_start = std::mem::take(&mut self.from_start);
         if from_start {
             self.marks.reset();
@@ -203,8 +211,10 @@ impl Claimer {
     fn learn(&mut self, claimed: Claimed, slots: &mut Slots) -> Vec<ClaimedJob> {
         let Some(sent) = self.sent.take() else { return claimed.jobs };
         self.lost |= !claimed.live;
-        let took = sent.at.elapsed();
+        let ended = Instant::now();
+        let took = ended - sent.at;
         slots.claim_took(took);
+        self.rest.looked(&sent.asks, (sent.at, ended), claimed.picked > 0);
         if sent.from_start {
             self.marks.looked_from_start(Instant::now(), took);
         }
@@ -252,11 +262,12 @@ impl Claimer {
         self.patience.down_since()
     }
 
-    pub fn next_timer(&self) -> Option<Instant> {
+    pub fn next_timer(&self, now: Instant) -> Option<Instant> {
         if self.call.is_some() {
             return None;
         }
-        [Some(self.poll_at), self.again_at, self.resume_at, self.not_before]
+        let rested = self.rest.until(now);
+        [Some(self.poll_at), self.again_at, self.resume_at, self.not_before, rested]
             .into_iter()
             .flatten()
             .min()

@@ -500,7 +500,7 @@ impl Node {
         let timers = [
             phase,
             fence,
-            self.may_claim().then(|| self.claimer.next_timer()).flatten(),
+            self.may_claim().then(|| self.claimer.next_timer(Instant::now())).flatten(),
             self.rests().then(|| self.claimer.settle_at()).flatten(),
             self.runs.next_deadline(),
             self.slots.stale_at(),
