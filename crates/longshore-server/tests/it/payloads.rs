@@ -85,6 +85,28 @@ async fn hidden_fields_are_shown_to_who_may_see_them(store: TestStore) {
 }
 
 #[longshore::test(both)]
+async fn what_is_called_like_a_secret_is_shown_nowhere(store: TestStore) {
+    let api = Api::of(&store);
+    let body = r#"{"kind": "k", "payload": {
+        "password": "s3cret-1", "to": [{"API-Key": {"k": "s3cret-2"}, "n": 7}],
+        "http": {"Authorization": "s3cret-3", "db": {"auth_token": ["s3cret-4"]}}}}"#;
+    let id = api.add(body).await;
+    let path = format!("/api/v1/jobs/{id}");
+    for path in [
+        path.clone(),
+        format!("{path}/wait?timeout=0s"),
+        "/api/v1/jobs".into(),
+        "/api/v1/jobs/export".into(),
+        "/api/v1/jobs/export?format=csv".into(),
+    ] {
+        let text = api.get(&path).await.text;
+        assert!(!text.contains("s3cret") && text.contains("[redacted]"), "{path}: {text}");
+    }
+    let text = api.get(&format!("{path}/reveal")).await.text;
+    assert_eq!(text.matches("s3cret").count(), 4, "{text}");
+}
+
+#[longshore::test(both)]
 async fn names_may_be_anything_that_can_be_seen(store: TestStore) {
     let api = Api::of(&store);
     let long = "n".repeat(255);

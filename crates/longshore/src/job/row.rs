@@ -45,9 +45,11 @@ pub struct JobRow {
     pub tags: Vec<String>,
     /// The caller's notes, a JSON object.
     pub meta: Option<Box<str>>,
-    /// The payload, byte for byte but for what [`JobRow::redacted`] names; in a list only its first bytes, and
-    /// nothing if it lies aside.
+    /// The payload, byte for byte but for what is hidden: the fields that [`JobRow::redacted`] names, and those at any
+    /// depth that are called like a secret. In a list only its first bytes, and nothing if it lies aside.
     pub payload: Box<str>,
+    /// Whether something of it is hidden.
+    pub payload_is_hidden: bool,
     /// Whether `payload` is not all of it.
     pub payload_is_cut: bool,
     /// Bytes of the whole payload, as it is stored; `None` in a list when it lies aside.
@@ -75,9 +77,9 @@ pub struct JobRow {
 impl JobRow {
     /// As people are shown it.
     pub(crate) fn for_people(mut self) -> JobRow {
-        if !self.redacted.is_empty() {
-            self.payload = redact(&self.payload, &self.redacted);
-        }
+        let shown = redact(&self.payload, &self.redacted);
+        self.payload_is_hidden = shown != self.payload;
+        self.payload = shown;
         self
     }
 }

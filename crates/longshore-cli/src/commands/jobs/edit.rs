@@ -165,10 +165,9 @@ async fn written(
     })?;
     // What is hidden would be overwritten by the words in its place.
     let job = client.reveal(args.id).await?;
-    if !job.redacted.is_empty() && !args.reveal {
-        let fields = job.redacted.join(", ");
+    if job.payload_is_hidden && !args.reveal {
         return Err(Failure::usage(format!(
-            "the payload has redacted fields ({fields}); --reveal opens it with them, --payload replaces it"
+            "the payload has redacted fields; --reveal opens it with them, --payload replaces it"
         )));
     }
     let cannot = |what: &str, error: std::io::Error| Failure::failed(format!("{what}: {error}"));

@@ -98,6 +98,7 @@ pub(super) fn job_row(row: &PgRow) -> Result<JobRow, sqlx::Error> {
         tags: row.try_get::<Option<_>, _>("tags")?.unwrap_or_default(),
         meta: text("meta")?.map(Into::into),
         payload: text("payload")?.unwrap_or_default().into(),
+        payload_is_hidden: false,
         payload_is_cut: false,
         payload_bytes: None,
         payload_version: row.try_get::<i32, _>("payload_version")?.max(0) as u32,

@@ -104,6 +104,7 @@ pub(super) fn job_row(row: &SqliteRow) -> sqlx::Result<JobRow> {
         tags: json(row, "tags")?.unwrap_or_default(),
         meta: text(row, "meta")?,
         payload: payload.unwrap_or_default(),
+        payload_is_hidden: false,
         payload_is_cut: false,
         payload_bytes,
         payload_version: number(row, "payload_version")?,
