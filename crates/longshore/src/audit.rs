@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::job::text;
@@ -21,7 +22,8 @@ const MAX_TEXT: usize = 8 * 1024;
 const MAX_WORD: usize = 512;
 
 /// The id of an entry. Newer ones are greater.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct EntryId(pub(crate) Uuid);
 
 /// The text is no entry's id.

@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use action::Action;
@@ -34,7 +35,8 @@ const MAX_BY: usize = 255;
 const MAX_TEXT: usize = 8 * 1024;
 
 /// The id of an operation. Newer ones are greater.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct OperationId(pub(crate) Uuid);
 
 /// The text is no operation's id.
@@ -58,7 +60,8 @@ impl FromStr for OperationId {
 }
 
 /// How an operation stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OperationState {
     /// The leader is at it.
     Running,

@@ -120,7 +120,7 @@ impl fmt::Debug for JobRow {
 }
 
 /// That somebody asked for cancel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cancel {
     /// When.
     pub at: Timestamp,

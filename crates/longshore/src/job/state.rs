@@ -3,10 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Timestamp;
 
 /// Where a job stands. Derived from its row, never stored beside it, so it cannot drift.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum State {
     /// Due later; no attempt has been counted.
     Scheduled,
@@ -194,12 +197,6 @@ impl FromStr for State {
     fn from_str(text: &str) -> Result<State, UnknownState> {
         let found = State::ALL.into_iter().find(|state| state.as_str() == text);
         found.ok_or_else(|| UnknownState(text.to_owned()))
-    }
-}
-
-impl serde::Serialize for State {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.as_str())
     }
 }
 

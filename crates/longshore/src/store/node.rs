@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::kind::KnownKind;
@@ -12,7 +12,7 @@ use crate::job::JobId;
 use crate::time::Timestamp;
 
 /// One start of one process that runs jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NodeId(pub Uuid);
 
@@ -68,7 +68,7 @@ pub struct NewNode {
 }
 
 /// What a node may be asked to be, beside serving.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Wish {
     /// It claims nothing more, finishes what runs, and stays.
@@ -94,7 +94,7 @@ impl Wish {
 }
 
 /// What a node is at, in its own words.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeState {
     /// It claims and runs.
@@ -153,7 +153,7 @@ pub enum Pulse {
 }
 
 /// A node as it is stored.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NodeRow {
     /// Its id.
     pub id: NodeId,

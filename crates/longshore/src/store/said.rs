@@ -65,7 +65,7 @@ impl Progress {
 }
 
 /// What a job said last of how far it is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgressRow {
     /// In which attempt.
     pub attempt: u32,
@@ -304,7 +304,7 @@ impl Default for LogQuery {
 }
 
 /// One line of a job's log.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LogRow {
     /// Where it stands.
     #[serde(flatten)]
