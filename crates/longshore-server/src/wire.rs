@@ -31,6 +31,8 @@ pub use new_job::{
     BackoffBody, JobBody, MAX_ATTEMPTS, OnConflictWord, PRIORITIES, UniqueParts, VERSIONS, within,
 };
 pub use operation::{ArgumentsBody, DryRunView, OperationBody, OperationView, OperationsView};
-pub use queue::{EmptiedView, PauseBody, PauseView, QueueView, QueuesView};
+pub use queue::{
+    EmptiedView, PauseBody, PauseView, QueueView, QueuesView, ResumedQueueView, ResumedView,
+};
 pub use span::{InvalidSpan, Span, Timeout};
 pub use stats::StatsView;

@@ -9,7 +9,7 @@ use crate::identity::Identity;
 use crate::problem::{Code, Problem, Result};
 use crate::request::{Body, Named, or_default};
 use crate::server::App;
-use crate::wire::{KindView, KindsView, PauseBody, PauseView};
+use crate::wire::{KindView, KindsView, PauseBody, PauseView, ResumedView};
 
 /// All kinds that nodes have told of, that live nodes run, or that are paused.
 #[utoipa::path(get, path = "/kinds", tag = "kinds", operation_id = "kinds.list",
@@ -55,11 +55,11 @@ pub(super) async fn pause(
 /// Ends a kind's pause; its jobs are taken again at once. Nothing to do if it is not paused.
 #[utoipa::path(post, path = "/kinds/{name}/resume", tag = "kinds", operation_id = "kinds.resume",
     params(Named),
-    responses((status = 204, description = "It is not paused.")))]
+    responses((status = 200, description = "It is not paused.", body = ResumedView)))]
 pub(super) async fn resume(
     State(app): State<App>,
     Named(name): Named,
-) -> Result<axum::http::StatusCode> {
-    app.client.resume(PauseScope::Kind, &name).await?;
-    Ok(axum::http::StatusCode::NO_CONTENT)
+) -> Result<Json<ResumedView>> {
+    let was_paused = app.client.resume(PauseScope::Kind, &name).await?;
+    Ok(Json(ResumedView { was_paused }))
 }

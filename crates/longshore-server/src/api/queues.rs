@@ -9,7 +9,7 @@ use crate::identity::Identity;
 use crate::problem::{Code, Problem, Result};
 use crate::request::{Body, Named, or_default};
 use crate::server::App;
-use crate::wire::{EmptiedView, PauseBody, QueueView, QueuesView};
+use crate::wire::{EmptiedView, PauseBody, QueueView, QueuesView, ResumedQueueView};
 
 /// All queues that have due jobs, a live node, a running job or a pause.
 ///
@@ -60,10 +60,14 @@ pub(super) async fn pause(
 /// Ends a queue's pause; its jobs are taken again at once. Nothing to do if it is not paused.
 #[utoipa::path(post, path = "/queues/{name}/resume", tag = "queues", operation_id = "queues.resume",
     params(Named),
-    responses((status = 200, description = "It is not paused.", body = QueueView)))]
-pub(super) async fn resume(State(app): State<App>, Named(name): Named) -> Result<Json<QueueView>> {
-    app.client.resume(PauseScope::Queue, &name).await?;
-    fresh(&app, name).await
+    responses((status = 200, description = "It is not paused.", body = ResumedQueueView)))]
+pub(super) async fn resume(
+    State(app): State<App>,
+    Named(name): Named,
+) -> Result<Json<ResumedQueueView>> {
+    let was_paused = app.client.resume(PauseScope::Queue, &name).await?;
+    let Json(queue) = fresh(&app, name).await?;
+    Ok(Json(ResumedQueueView { queue, was_paused }))
 }
 
 /// Deletes the jobs that wait in a queue: queued, scheduled and retrying ones. Running and dead ones stay.

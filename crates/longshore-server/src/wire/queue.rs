@@ -10,7 +10,7 @@ use super::Span;
 use crate::problem::{Problem, Result};
 
 /// How a pause is asked for.
-#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseBody {
     /// Why, for people.
@@ -43,14 +43,14 @@ impl PauseBody {
 }
 
 /// All queues that somebody knows of.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct QueuesView {
     /// By name.
     pub queues: Vec<QueueView>,
 }
 
 /// A queue, as it was a few seconds ago at most.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct QueueView {
     /// Its name.
     pub name: String,
@@ -73,7 +73,7 @@ pub struct QueueView {
 }
 
 /// A pause in force.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct PauseView {
     /// Who asked for it last.
     pub by: Option<String>,
@@ -87,8 +87,25 @@ pub struct PauseView {
     pub until: Option<Timestamp>,
 }
 
-/// What was removed.
+/// That a pause was ended.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ResumedView {
+    /// Whether there was one.
+    pub was_paused: bool,
+}
+
+/// A queue whose pause was ended.
 #[derive(Debug, Serialize, ToSchema)]
+pub struct ResumedQueueView {
+    /// The queue as it is now.
+    #[serde(flatten)]
+    pub queue: QueueView,
+    /// Whether it was paused.
+    pub was_paused: bool,
+}
+
+/// What was removed.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct EmptiedView {
     /// Jobs that are gone.
     pub removed: u64,

@@ -40,7 +40,10 @@ async fn a_queue_is_paused_shown_resumed_and_emptied(store: TestStore) {
     assert!(anew["paused"]["why"].is_null());
     let resumed = api.ask("/api/v1/queues/a%2Fb/resume").await;
     assert_eq!((resumed.status.as_u16(), &resumed.json()["paused"]), (200, &Value::Null));
-    assert_eq!(api.ask("/api/v1/queues/a%2Fb/resume").await.status, 200, "a repeat does no harm");
+    assert_eq!(resumed.json()["was_paused"], true);
+    let again = api.ask("/api/v1/queues/a%2Fb/resume").await;
+    assert_eq!(again.status, 200, "a repeat does no harm");
+    assert_eq!(again.json()["was_paused"], false);
 
     let emptied = api.ask("/api/v1/queues/a%2Fb/empty").await;
     assert_eq!((emptied.status.as_u16(), emptied.json()), (200, json!({ "removed": 2 })));
@@ -139,7 +142,13 @@ async fn a_kind_is_told_with_its_schema_and_paused(store: TestStore) {
     let paused = api.post("/api/v1/kinds/greet/pause", r#"{"why": "rude"}"#).await;
     assert_eq!((paused.status.as_u16(), &paused.json()["why"]), (200, &json!("rude")));
     assert_eq!(api.get("/api/v1/kinds/greet").await.json()["paused"]["why"], "rude");
-    assert_eq!(api.ask("/api/v1/kinds/greet/resume").await.status, 204);
+    for was_paused in [true, false] {
+        let resumed = api.ask("/api/v1/kinds/greet/resume").await;
+        assert_eq!(
+            (resumed.status.as_u16(), resumed.json()),
+            (200, json!({ "was_paused": was_paused }))
+        );
+    }
     assert!(api.get("/api/v1/kinds/greet").await.json()["paused"].is_null());
     working.stop().await;
 }
