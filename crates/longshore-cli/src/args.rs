@@ -19,7 +19,7 @@ use longshore::store::Level;
 use lists::QUERY;
 pub(crate) use lists::{CheckDeployArgs, CountArgs, ExportArgs, ListArgs, WatchArgs};
 
-use crate::settings::LogFormat;
+use crate::settings::{LogFormat, TokenText};
 use longshore_server::wire::Span;
 
 pub(crate) use audit::{AuditCommand, TailArgs};
@@ -37,12 +37,14 @@ Exit codes:
   2  the command, a setting or a job is wrong; nothing was done
   3  no such job
   4  not in this state: of the job, or of the database's schema
-  6  the database cannot be reached
+  5  the server does not take the token, or it gives no right to this
+  6  the database or the server cannot be reached
   7  timed out waiting
   8  the job waited for is dead or cancelled
 
 Settings come from flags, then LONGSHORE_* (for worker.lease: LONGSHORE_WORKER__LEASE), then
-longshore.toml, then defaults. The database may also stand in DATABASE_URL.";
+longshore.toml, then defaults. The database may also stand in DATABASE_URL. Where both a database and
+a url are named, the nearer one of these counts; at the same place, the url.";
 
 /// Background jobs in the database you already have.
 #[derive(Debug, Parser)]
@@ -57,8 +59,14 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Common {
     /// sqlite:PATH or postgres://USER@HOST/NAME [default: sqlite:longshore.db]
-    #[arg(long, short, global = true, value_name = "URL")]
+    #[arg(long, short, global = true, value_name = "URL", conflicts_with = "url")]
     pub database: Option<String>,
+    /// Work through a running `serve` instead of the database: https://HOST:PORT
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    pub url: Option<String>,
+    /// The token for it; others on this machine can read it here, so rather set LONGSHORE_TOKEN
+    #[arg(long, global = true, value_name = "SECRET")]
+    pub token: Option<TokenText>,
     /// Settings file [default: longshore.toml if there is one]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,

@@ -24,12 +24,13 @@ mod user;
 use crate::app::App;
 use crate::args::Command;
 use crate::exit::{Exit, Failure};
-use crate::settings::Settings;
+use crate::settings::{Settings, Way};
 
 /// What a command works with.
 pub(crate) struct Context {
     pub app: App,
     pub settings: Settings,
+    pub way: Way,
     pub json: bool,
 }
 
@@ -48,7 +49,39 @@ pub(crate) fn runs_handlers(command: &Command) -> bool {
     matches!(command, Command::Serve(_) | Command::Dev(_))
 }
 
-pub(crate) async fn run(context: Context, command: Command) -> Result<Exit, Failure> {
+/// Why a command works on a database alone, if it does.
+fn only_on_a_database(command: &Command) -> Option<(&'static str, &'static str)> {
+    Some(match command {
+        Command::Dev(_) => ("dev", "it runs a worker and a server of its own"),
+        Command::Serve(_) => {
+            ("serve", "it is the server, and its worker needs the database itself")
+        }
+        Command::Migrate(_) => ("migrate", "a server does not change its own schema"),
+        Command::CheckDeploy(_) => {
+            ("check-deploy", "it decodes payloads whole, also what is hidden in them")
+        }
+        Command::Retention(_) => ("retention", "the API has no routes for its rules"),
+        Command::Prune(_) => ("prune", "the API has no route for it"),
+        Command::Doctor(_) => ("doctor", "it looks at the database itself, and its file"),
+        Command::Bench(_) => ("bench", "it measures a database"),
+        _ => return None,
+    })
+}
+
+/// A command that works on a database alone takes the one that is named, unless a flag sends it to a server.
+fn settled(way: Way, command: &Command) -> Result<Way, Failure> {
+    let Way::Server { by_flag, database_named } = way else { return Ok(way) };
+    match only_on_a_database(command) {
+        None => Ok(way),
+        Some(_) if database_named && !by_flag => Ok(Way::Database),
+        Some((name, why)) => Err(Failure::usage(format!(
+            "`{name}` does not work through a server (url): {why}; name a database with --database"
+        ))),
+    }
+}
+
+pub(crate) async fn run(mut context: Context, command: Command) -> Result<Exit, Failure> {
+    context.way = settled(context.way, &command)?;
     let trace = trace::begin(&context, &command).await?;
     let done = carry_out(context, command).await;
     trace::end(trace, &done).await;

@@ -28,20 +28,46 @@ pub(crate) async fn open_existing(settings: &Settings) -> Result<Client, Failure
     Ok(Client::open_with(&settings.database, options, settings.limits()).await?)
 }
 
-/// Calls until the database answers; other errors end it at once.
-pub(crate) async fn patiently<T, F>(
-    doing: &str,
-    mut call: impl FnMut() -> F,
-) -> Result<T, StoreError>
+/// What went wrong, for whoever may try again.
+pub(crate) trait MayPass {
+    /// Whether the same call may succeed later without anybody doing anything.
+    fn passes(&self) -> bool;
+    /// What it is, in a sentence.
+    fn sentence(&self) -> String;
+}
+
+impl MayPass for StoreError {
+    fn passes(&self) -> bool {
+        self.is_unavailable()
+    }
+
+    fn sentence(&self) -> String {
+        with_causes(self)
+    }
+}
+
+impl MayPass for Failure {
+    fn passes(&self) -> bool {
+        self.passes
+    }
+
+    fn sentence(&self) -> String {
+        self.words.clone()
+    }
+}
+
+/// Calls until the database, or the server, answers; other errors end it at once.
+pub(crate) async fn patiently<T, E, F>(doing: &str, mut call: impl FnMut() -> F) -> Result<T, E>
 where
-    F: Future<Output = Result<T, StoreError>>,
+    E: MayPass,
+    F: Future<Output = Result<T, E>>,
 {
     let (mut pause, mut said) = (FIRST_PAUSE, None::<Instant>);
     loop {
         match call().await {
-            Err(error) if error.is_unavailable() => {
+            Err(error) if error.passes() => {
                 if said.is_none_or(|at| at.elapsed() >= SAY_EVERY) {
-                    tracing::warn!("could not {doing}: {}; trying again", with_causes(&error));
+                    tracing::warn!("could not {doing}: {}; trying again", error.sentence());
                     said = Some(Instant::now());
                 }
                 // Jitter, so that many nodes do not come back at once.

@@ -19,6 +19,7 @@ pub(crate) enum Exit {
     Usage = 2,
     NotFound = 3,
     Conflict = 4,
+    Denied = 5,
     Unreachable = 6,
     TimedOut = 7,
     JobFailed = 8,
@@ -37,11 +38,15 @@ pub(crate) struct Failure {
     pub words: String,
     /// Lines below the words, as they are to be seen.
     pub below: Vec<String>,
+    /// Whether the same call may succeed later without anybody doing anything.
+    pub passes: bool,
+    /// Which job of a call with several is to blame, counted from 0; the words do not say it.
+    pub index: Option<usize>,
 }
 
 impl Failure {
     pub fn new(exit: Exit, words: impl Into<String>) -> Failure {
-        Failure { exit, words: words.into(), below: Vec::new() }
+        Failure { exit, words: words.into(), below: Vec::new(), passes: false, index: None }
     }
 
     /// The command, or a setting, cannot work as given.
@@ -90,7 +95,8 @@ impl From<StoreError> for Failure {
             | StoreError::NoDatabase { .. } => Exit::Unreachable,
             _ => Exit::Failed,
         };
-        Failure::new(exit, with_causes(&error))
+        let passes = error.is_unavailable();
+        Failure { passes, ..Failure::new(exit, with_causes(&error)) }
     }
 }
 

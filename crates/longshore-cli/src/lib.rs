@@ -21,7 +21,9 @@ mod exit; // exit codes, and the sentence before one
 mod settings; // flags > environment > file > defaults
 mod telemetry; // spans for a collector
 mod logs; // words on stderr
-mod connect; // opens the database, at once or with patience
+mod connect; // tries again with patience
+mod remote; // a server, over HTTP
+mod door; // where a command works: a database or a server
 mod signals; // Ctrl-C and its like
 mod print; // tables, times, texts that cannot harm a terminal
 mod commands; // one file each
@@ -32,7 +34,8 @@ mod pages; // what users read: its Rust compiles
 pub use app::{App, BoxError, Demo};
 pub use longshore_server::wire::Span;
 pub use settings::{
-    HttpSettings, KindsSettings, LimitsSettings, LogFormat, LogSettings, Settings, WorkerSettings,
+    HttpSettings, KindsSettings, LimitsSettings, LogFormat, LogSettings, RemoteSettings, Settings,
+    TokenText, WorkerSettings,
 };
 #[cfg(feature = "otel")]
 pub use telemetry::{Telemetry, TelemetryError};
@@ -66,7 +69,7 @@ pub fn run(app: App) -> ExitCode {
 }
 
 fn work(app: App, args: Args) -> Result<Exit, Failure> {
-    let settings = settings::load(&args)?;
+    let (settings, way) = settings::load(&args)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -76,8 +79,8 @@ fn work(app: App, args: Args) -> Result<Exit, Failure> {
     let level = commands::log_level(&args.command);
     logs::start(&settings.log, level, kept, telemetry.as_ref())?;
     let json = args.common.json;
-    let exit =
-        runtime.block_on(commands::run(commands::Context { app, settings, json }, args.command));
+    let exit = runtime
+        .block_on(commands::run(commands::Context { app, settings, way, json }, args.command));
     if let Some(telemetry) = telemetry {
         telemetry.stop();
     }

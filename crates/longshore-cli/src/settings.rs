@@ -4,6 +4,7 @@ mod http;
 mod keys;
 mod layers;
 mod queues;
+mod remote;
 mod store;
 
 use std::path::PathBuf;
@@ -17,8 +18,9 @@ use serde::{Deserialize, Serialize};
 use longshore_server::wire::Span;
 
 pub use http::HttpSettings;
-pub(crate) use layers::load;
+pub(crate) use layers::{Way, load};
 pub use queues::Queues;
+pub use remote::{RemoteSettings, TokenText};
 pub use store::StoreSettings;
 
 /// Every setting. Field names are the keys of `longshore.toml`.
@@ -26,6 +28,12 @@ pub use store::StoreSettings;
 pub struct Settings {
     /// `sqlite:PATH` or `postgres://…`. Default `sqlite:longshore.db` in the working folder.
     pub database: String,
+    /// A running server to work through in place of the database, such as `https://jobs.example.org`. Default: empty, none.
+    pub url: String,
+    /// What the server is shown. Default: empty, nothing.
+    pub token: TokenText,
+    /// How the server is worked with.
+    pub remote: RemoteSettings,
     /// How the database is used.
     pub store: StoreSettings,
     /// The queues that a worker serves, each with its slots. Default `default=10`.
@@ -109,6 +117,9 @@ impl Default for Settings {
         let worker = WorkerConfig::default();
         Settings {
             database: "sqlite:longshore.db".to_owned(),
+            url: String::new(),
+            token: TokenText::default(),
+            remote: RemoteSettings::default(),
             store: StoreSettings::default(),
             queues: Queues::default(),
             worker: WorkerSettings {

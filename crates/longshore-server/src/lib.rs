@@ -31,6 +31,6 @@ pub use config::{Access, Rate, ServerConfig};
 pub use health::Readiness;
 pub use identity::{Identity, Kind};
 pub use openapi::document;
-pub use password::{BadPassword, PASSWORD_LENGTH, hash as hash_password};
+pub use password::{BadPassword, PASSWORD_LENGTH, check as check_password, hash as hash_password};
 pub use rights::{Grant, Right, Role, UnknownWord};
 pub use server::Server;

@@ -37,6 +37,15 @@ impl std::error::Error for BadPassword {}
 /// OWASP's cheat sheet on password storage names), in the PHC string format. Refuses one of fewer than
 /// 10 characters or more than 1,024 bytes.
 pub fn hash(password: &str) -> Result<PasswordHash, BadPassword> {
+    check(password)?;
+    let hash = Argon2::default().hash_password(password.as_bytes());
+    let hash =
+        hash.map_err(|error| BadPassword(format!("could not hash the password: {error}")))?;
+    Ok(PasswordHash::new(hash.to_string()))
+}
+
+/// Whether it may be a password, before anything is done with it: as [`hash`] says.
+pub fn check(password: &str) -> Result<(), BadPassword> {
     let (fewest, most) = PASSWORD_LENGTH;
     let (characters, bytes) = (password.chars().count(), password.len());
     if characters < fewest || bytes > most {
@@ -44,10 +53,7 @@ pub fn hash(password: &str) -> Result<PasswordHash, BadPassword> {
             "the password has {characters} characters and {bytes} bytes; it may have {fewest} characters to {most} bytes"
         )));
     }
-    let hash = Argon2::default().hash_password(password.as_bytes());
-    let hash =
-        hash.map_err(|error| BadPassword(format!("could not hash the password: {error}")))?;
-    Ok(PasswordHash::new(hash.to_string()))
+    Ok(())
 }
 
 /// [`hash`], beside the other work of the process. A refusal names the field.

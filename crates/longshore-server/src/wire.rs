@@ -9,6 +9,7 @@ mod edit;
 mod export;
 mod job;
 mod kind;
+mod log;
 mod new_job;
 mod operation;
 mod queue;
@@ -27,10 +28,13 @@ pub use edit::EditBody;
 pub use export::{ExportFormat, json_line};
 pub use job::{AttemptView, CancelView, JobView, PageView, ProgressView, ShownView, StateWord};
 pub use kind::{KindView, KindsView};
+pub use log::{LevelWord, LogsView};
 pub use new_job::{
     BackoffBody, JobBody, MAX_ATTEMPTS, OnConflictWord, PRIORITIES, UniqueParts, VERSIONS, within,
 };
-pub use operation::{ArgumentsBody, DryRunView, OperationBody, OperationView, OperationsView};
+pub use operation::{
+    ArgumentsBody, DryRunView, OperationBody, OperationView, OperationsView, TotalView,
+};
 pub use queue::{
     EmptiedView, PauseBody, PauseView, QueueView, QueuesView, ResumedQueueView, ResumedView,
 };

@@ -1,10 +1,10 @@
 //! What `enqueue` takes.
 
 use clap::ValueEnum;
-use longshore::{JobId, OnConflict, Timestamp};
+use longshore::{JobId, Timestamp};
 
 use crate::backoff::BackoffArg;
-use longshore_server::wire::{Span, Timeout};
+use longshore_server::wire::{OnConflictWord, Span, Timeout};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct EnqueueArgs {
@@ -91,12 +91,12 @@ pub(crate) enum OnConflictArg {
     Refuse,
 }
 
-impl From<OnConflictArg> for OnConflict {
-    fn from(rule: OnConflictArg) -> OnConflict {
+impl From<OnConflictArg> for OnConflictWord {
+    fn from(rule: OnConflictArg) -> OnConflictWord {
         match rule {
-            OnConflictArg::Keep => OnConflict::Keep,
-            OnConflictArg::Replace => OnConflict::Replace,
-            OnConflictArg::Refuse => OnConflict::Refuse,
+            OnConflictArg::Keep => OnConflictWord::Keep,
+            OnConflictArg::Replace => OnConflictWord::Replace,
+            OnConflictArg::Refuse => OnConflictWord::Refuse,
         }
     }
 }

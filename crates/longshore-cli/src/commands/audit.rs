@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use longshore::Client;
-use longshore::audit::{AuditQuery, Entry, EntryId, MAX_ENTRIES};
+use longshore::audit::{AuditQuery, EntryId, InvalidEntryId, MAX_ENTRIES};
 
 use super::Context;
 use crate::args::{AuditCommand, TailArgs};
-use crate::connect::{open_existing, patiently};
+use crate::connect::patiently;
+use crate::door::Door;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, moment, visible};
 use crate::signals::Signals;
@@ -19,8 +19,8 @@ const EVERY: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(context: Context, command: AuditCommand) -> Result<Exit, Failure> {
     let AuditCommand::Tail(args) = command;
-    let client = open_existing(&context.settings).await?;
-    let entries = newest(&client, &args).await?;
+    let door = Door::existing(&context).await?;
+    let entries = newest(&door, &args).await?;
     entries.iter().try_for_each(|entry| tell(&context, entry))?;
     if !args.follow {
         return Ok(Exit::Ok);
@@ -34,7 +34,7 @@ pub(super) async fn run(context: Context, command: AuditCommand) -> Result<Exit,
             _ = signals.next() => return Ok(Exit::Ok),
         }
         let query = query(&args);
-        let page = patiently("read the audit log", || client.audit(query.clone())).await?;
+        let page = patiently("read the audit log", || door.audit(&query)).await?;
         // One that ended is told once more, with its end.
         for entry in page.entries.iter().rev() {
             if told.get(&entry.id) != Some(&entry.status) && newer(&told, entry) {
@@ -48,11 +48,11 @@ pub(super) async fn run(context: Context, command: AuditCommand) -> Result<Exit,
 }
 
 /// What was there before the first line that was asked for is not news.
-fn newer(told: &HashMap<EntryId, Option<u16>>, entry: &Entry) -> bool {
+fn newer(told: &HashMap<EntryId, Option<u16>>, entry: &EntryView) -> bool {
     told.contains_key(&entry.id) || told.keys().min().is_none_or(|oldest| entry.id > *oldest)
 }
 
-fn seen(entries: &[Entry]) -> HashMap<EntryId, Option<u16>> {
+fn seen(entries: &[EntryView]) -> HashMap<EntryId, Option<u16>> {
     entries.iter().map(|entry| (entry.id, entry.status)).collect()
 }
 
@@ -66,14 +66,19 @@ fn query(args: &TailArgs) -> AuditQuery {
 }
 
 /// Oldest first.
-async fn newest(client: &Client, args: &TailArgs) -> Result<Vec<Entry>, Failure> {
+async fn newest(door: &Door, args: &TailArgs) -> Result<Vec<EntryView>, Failure> {
     let (mut query, most) = (query(args), args.lines as usize);
     let mut found = Vec::new();
     loop {
-        let page = client.audit(query.clone()).await?;
+        let page = door.audit(&query).await?;
         found.extend(page.entries);
         match page.next {
-            Some(next) if found.len() < most => query.before = Some(next),
+            Some(next) if found.len() < most => {
+                let place = next
+                    .parse()
+                    .map_err(|error: InvalidEntryId| Failure::failed(error.to_string()))?;
+                query.before = Some(place);
+            }
             _ => break,
         }
     }
@@ -82,17 +87,17 @@ async fn newest(client: &Client, args: &TailArgs) -> Result<Vec<Entry>, Failure>
     Ok(found)
 }
 
-fn tell(context: &Context, entry: &Entry) -> Result<(), Failure> {
+fn tell(context: &Context, entry: &EntryView) -> Result<(), Failure> {
     if context.json {
-        return data(&json_line(&EntryView::from(entry.clone())));
+        return data(&json_line(entry));
     }
     let status = entry.status.map_or("…".to_owned(), |status| status.to_string());
     let mut line = format!("{}  {status:>3}  {}  {}", moment(entry.at), entry.actor, entry.action);
     let more = [
-        ("", &entry.target),
-        ("from ", &entry.address),
-        ("because ", &entry.why),
-        ("", &entry.detail),
+        ("", entry.target.as_deref()),
+        ("from ", entry.address.as_deref()),
+        ("because ", entry.why.as_deref()),
+        ("", entry.detail.as_ref().map(|detail| detail.get())),
     ];
     for (word, text) in more {
         if let Some(text) = text {

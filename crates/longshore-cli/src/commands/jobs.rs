@@ -7,17 +7,15 @@ mod logs;
 mod show;
 mod watch;
 
-use longshore::operation::Action;
-use longshore::store::AskCancel;
 use longshore::{JobId, State};
 
-use super::operations::matching;
+use super::operations::{matching, operation};
 use super::{Context, user_name};
 use crate::args::{CancelArgs, JobsCommand};
-use crate::connect::open_existing;
+use crate::door::{Cancel, Door};
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
-use longshore_server::wire::{JobView, ShownView};
+use longshore_server::wire::OperationBody;
 
 pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, Failure> {
     match command {
@@ -37,13 +35,12 @@ pub(super) async fn run(context: Context, command: JobsCommand) -> Result<Exit, 
 }
 
 async fn show(context: &Context, id: JobId, reveal: bool) -> Result<Exit, Failure> {
-    let client = open_existing(&context.settings).await?;
-    let job = if reveal { client.reveal(id).await? } else { client.get(id).await? };
-    let progress = client.progress(id).await?;
+    let door = Door::existing(context).await?;
+    let shown = if reveal { door.reveal(id).await? } else { door.job(id).await? };
     if context.json {
-        json(&ShownView { job: JobView::new(&job), progress })?;
+        json(&shown)?;
     } else {
-        show::job(&job, progress.as_ref())?;
+        show::job(&shown)?;
     }
     Ok(Exit::Ok)
 }
@@ -51,10 +48,11 @@ async fn show(context: &Context, id: JobId, reveal: bool) -> Result<Exit, Failur
 async fn cancel(context: &Context, args: CancelArgs) -> Result<Exit, Failure> {
     let CancelArgs { id, all, why, by } = args;
     let Some(id) = id else {
-        return matching(context, &all, (Action::Cancel, why.as_deref())).await;
+        let body = OperationBody { why, ..operation("cancel") };
+        return matching(context, &all, body).await;
     };
-    let ask = AskCancel { by: by.or_else(user_name), why };
-    let state = open_existing(&context.settings).await?.cancel(id, ask).await?;
+    let ask = Cancel { by, why, user: user_name() };
+    let state = Door::existing(context).await?.cancel(id, ask).await?;
     if context.json {
         json(&serde_json::json!({ "id": id, "state": state.as_str() }))?;
     } else if state == State::Cancelled {

@@ -5,18 +5,20 @@ use longshore::store::{NodeRow, NodeState, Wish};
 
 use super::Context;
 use crate::args::NodesCommand;
-use crate::connect::open_existing;
+use crate::door::{Door, NodeAsk};
 use crate::exit::{Exit, Failure};
 use crate::print::{data, distance, json, table};
+use longshore_server::wire::NodesView;
 
 pub(super) async fn run(context: Context, command: NodesCommand) -> Result<Exit, Failure> {
-    let client = open_existing(&context.settings).await?;
-    let id = match command {
-        NodesCommand::List => return list(&context, client.nodes().await?),
-        NodesCommand::Quiet { id } => client.quiet_node(id).await.map(|()| id)?,
-        NodesCommand::Resume { id } => client.resume_node(id).await.map(|()| id)?,
-        NodesCommand::Stop { id } => client.stop_node(id).await.map(|()| id)?,
+    let door = Door::existing(&context).await?;
+    let (id, ask) = match command {
+        NodesCommand::List => return list(&context, door.nodes().await?),
+        NodesCommand::Quiet { id } => (id, NodeAsk::Quiet),
+        NodesCommand::Resume { id } => (id, NodeAsk::Resume),
+        NodesCommand::Stop { id } => (id, NodeAsk::Stop),
     };
+    door.ask_node(id, ask).await?;
     if context.json {
         json(&serde_json::json!({ "asked": id }))?;
     } else {
@@ -25,12 +27,12 @@ pub(super) async fn run(context: Context, command: NodesCommand) -> Result<Exit,
     Ok(Exit::Ok)
 }
 
-fn list(context: &Context, nodes: Vec<NodeRow>) -> Result<Exit, Failure> {
+fn list(context: &Context, all: NodesView) -> Result<Exit, Failure> {
     if context.json {
-        json(&serde_json::json!({ "nodes": nodes }))?;
+        json(&all)?;
     } else {
         let now = Timestamp::now();
-        let rows = nodes.iter().map(|node| row(node, now)).collect();
+        let rows = all.nodes.iter().map(|node| row(node, now)).collect();
         table(
             ["ID", "NAME", "VERSION", "STATE", "RUNNING", "QUEUES", "STARTED", "LEASE ENDS"],
             rows,

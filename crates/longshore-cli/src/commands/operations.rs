@@ -2,45 +2,46 @@
 
 mod follow;
 
-use longshore::operation::{Action, DryRun, NewOperation, OperationAsk, OperationId, OperationRow};
+use longshore::operation::{OperationAsk, OperationId};
 use longshore::store::Relation;
-use longshore::{Client, Filter, Timestamp};
-use longshore_server::wire::{ArgumentsBody, JobView, OperationView, OperationsView};
-use serde_json::json;
+use longshore::{Filter, Timestamp};
+use longshore_server::wire::{
+    ArgumentsBody, CountView, DryRunView, JobView, OperationBody, OperationView, TotalView,
+};
+use serde::Serialize;
 
 use super::Context;
 use super::trace::actor;
 use crate::args::{OperationsCommand, StartArgs};
-use crate::connect::open_existing;
+use crate::door::Door;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, distance, facts, grouped, json, short, table, when};
 
 pub(super) async fn run(context: Context, command: OperationsCommand) -> Result<Exit, Failure> {
-    let client = open_existing(&context.settings).await?;
+    let door = Door::existing(&context).await?;
     match command {
         OperationsCommand::Start(args) => {
-            let now = client.now().await?;
             let (dry_run, no_wait) = (args.dry_run, args.no_wait);
-            let new = wanted(args, now)?;
+            let body = wanted(args)?;
             if dry_run {
-                let dry = client.try_operation(&new).await?;
+                let dry = door.try_operation(body, &actor()).await?;
                 return tell_dry(&context, &dry, "").map(|()| Exit::Ok);
             }
-            start(&context, &client, (new, no_wait)).await
+            start(&context, &door, (body, no_wait)).await
         }
-        OperationsCommand::List { limit, after } => list(&context, &client, limit, after).await,
-        OperationsCommand::Show { id } => tell(&context, client.operation(id).await?),
+        OperationsCommand::List { limit, after } => list(&context, &door, limit, after).await,
+        OperationsCommand::Show { id } => tell(&context, door.operation(id).await?),
         OperationsCommand::Wait { id } => {
-            let row = follow::to_its_end(&client, client.operation(id).await?).await?;
+            let row = follow::to_its_end(&door, door.operation(id).await?).await?;
             ended(&context, row)
         }
-        OperationsCommand::Pause { id } => ask(&context, &client, id, OperationAsk::Pause).await,
-        OperationsCommand::Resume { id } => ask(&context, &client, id, OperationAsk::Resume).await,
-        OperationsCommand::Cancel { id } => ask(&context, &client, id, OperationAsk::Cancel).await,
+        OperationsCommand::Pause { id } => ask(&context, &door, id, OperationAsk::Pause).await,
+        OperationsCommand::Resume { id } => ask(&context, &door, id, OperationAsk::Resume).await,
+        OperationsCommand::Cancel { id } => ask(&context, &door, id, OperationAsk::Cancel).await,
     }
 }
 
-fn wanted(args: StartArgs, now: Timestamp) -> Result<NewOperation, Failure> {
+fn wanted(args: StartArgs) -> Result<OperationBody, Failure> {
     let word = clap::ValueEnum::to_possible_value(&args.action).expect("no word is hidden");
     let arguments = ArgumentsBody {
         attempts: args.attempts,
@@ -49,29 +50,37 @@ fn wanted(args: StartArgs, now: Timestamp) -> Result<NewOperation, Failure> {
         priority: args.priority,
         queue: args.queue,
     };
-    let action = arguments
-        .into_action(word.get_name(), now)
-        .map_err(|problem| Failure::usage(problem.detail().to_owned()))?;
-    let filter = Filter::parse(args.matching.as_deref().unwrap_or_default())?;
-    let mut new = NewOperation::new(action, filter).by(&actor());
-    if args.everything {
-        new = new.everything();
+    // What is wrong with them is said before what is wrong with the query.
+    let checked = arguments.clone().into_action(word.get_name(), Timestamp::now());
+    checked.map_err(|problem| Failure::usage(problem.detail().to_owned()))?;
+    let query = args.matching.unwrap_or_default();
+    Filter::parse(&query)?;
+    let (everything, why) = (args.everything, args.why);
+    Ok(OperationBody { arguments, query, everything, why, ..operation(word.get_name()) })
+}
+
+/// An operation with this action on nothing yet.
+pub(super) fn operation(action: &str) -> OperationBody {
+    OperationBody {
+        action: action.to_owned(),
+        arguments: ArgumentsBody::default(),
+        query: String::new(),
+        everything: false,
+        why: None,
+        dry_run: false,
     }
-    Ok(match &args.why {
-        Some(why) => new.why(why),
-        None => new,
-    })
 }
 
 /// Starts it, and waits for its end unless it is left to the nodes.
-pub(super) async fn start(
+async fn start(
     context: &Context,
-    client: &Client,
-    (new, no_wait): (NewOperation, bool),
+    door: &Door,
+    (body, no_wait): (OperationBody, bool),
 ) -> Result<Exit, Failure> {
-    let row = client.start_operation(new).await?;
+    let row = door.start_operation(body, &actor()).await?;
     if no_wait {
-        if !client.nodes().await?.iter().any(|node| node.live) {
+        let all = door.nodes_for_a_hint().await?;
+        if all.is_some_and(|all| !all.nodes.iter().any(|node| node.live)) {
             eprintln!("no node is live: operation {} begins as soon as one is", row.id);
         }
         return match context.json {
@@ -79,12 +88,12 @@ pub(super) async fn start(
             false => data(&row.id.to_string()).map(|()| Exit::Ok),
         };
     }
-    let row = follow::to_its_end(client, row).await?;
+    let row = follow::to_its_end(door, row).await?;
     ended(context, row)
 }
 
 /// What became of it, once nobody waits any longer.
-fn ended(context: &Context, row: OperationRow) -> Result<Exit, Failure> {
+fn ended(context: &Context, row: OperationView) -> Result<Exit, Failure> {
     use longshore::operation::OperationState::{Cancelled, Failed, Paused, Running, Succeeded};
     let (id, state, error) = (row.id, row.state, row.error.clone());
     if context.json {
@@ -106,7 +115,7 @@ fn ended(context: &Context, row: OperationRow) -> Result<Exit, Failure> {
 }
 
 /// What a job is then.
-pub(super) fn done_words(action: &str) -> &'static str {
+fn done_words(action: &str) -> &'static str {
     match action {
         "retry" => "queued",
         "cancel" => "cancelled, or asked to stop",
@@ -116,17 +125,24 @@ pub(super) fn done_words(action: &str) -> &'static str {
     }
 }
 
+/// A dry run as JSON. No `Value`, in which payloads would not stay as they are.
+#[derive(Serialize)]
+struct Dry<'a> {
+    at_least: bool,
+    done: u64,
+    examples: &'a [JobView],
+    matching: u64,
+}
+
 /// What a dry run found; `then` goes on with the line.
-pub(super) fn tell_dry(context: &Context, dry: &DryRun, then: &str) -> Result<(), Failure> {
-    let more = dry.count.relation == Relation::AtLeast;
+fn tell_dry(context: &Context, dry: &DryRunView, then: &str) -> Result<(), Failure> {
+    let CountView { value, relation, .. } = dry.total;
+    let more = relation == Relation::AtLeast;
     if context.json {
-        let examples: Vec<JobView> = dry.examples.iter().map(JobView::new).collect();
-        return json(&json!({
-            "matching": dry.count.value, "at_least": more, "done": 0, "examples": examples,
-        }));
+        return json(&Dry { at_least: more, done: 0, examples: &dry.examples, matching: value });
     }
     let plus = if more { "+" } else { "" };
-    data(&format!("{}{plus} match{then}", grouped(dry.count.value)))?;
+    data(&format!("{}{plus} match{then}", grouped(value)))?;
     if dry.examples.is_empty() {
         return Ok(());
     }
@@ -138,11 +154,11 @@ pub(super) fn tell_dry(context: &Context, dry: &DryRun, then: &str) -> Result<()
 
 async fn ask(
     context: &Context,
-    client: &Client,
+    door: &Door,
     id: OperationId,
     ask: OperationAsk,
 ) -> Result<Exit, Failure> {
-    let row = client.ask_operation(id, ask).await?;
+    let row = door.ask_operation(id, ask).await?;
     if context.json {
         return tell(context, row);
     }
@@ -152,18 +168,17 @@ async fn ask(
 
 async fn list(
     context: &Context,
-    client: &Client,
+    door: &Door,
     limit: u32,
     after: Option<OperationId>,
 ) -> Result<Exit, Failure> {
-    let (rows, more) = client.operations(after, limit).await?;
+    let page = door.operations(after, limit).await?;
     if context.json {
-        json(&OperationsView::new(rows, more))?;
+        json(&page)?;
         return Ok(Exit::Ok);
     }
     let now = Timestamp::now();
-    let last = rows.last().map(|row| row.id);
-    let lines = rows.iter().map(|row| {
+    let lines = page.operations.iter().map(|row| {
         [
             row.id.to_string(),
             row.state.to_string(),
@@ -178,15 +193,15 @@ async fn list(
     });
     let header = ["ID", "STATE", "ACTION", "QUERY", "TOTAL", "DONE", "SKIPPED", "BY", "STARTED"];
     table(header, lines.collect())?;
-    if let Some(last) = last.filter(|_| more) {
+    if let Some(last) = page.next {
         eprintln!("there are more: --after {last}");
     }
     Ok(Exit::Ok)
 }
 
-fn tell(context: &Context, row: OperationRow) -> Result<Exit, Failure> {
+fn tell(context: &Context, row: OperationView) -> Result<Exit, Failure> {
     if context.json {
-        json(&OperationView::from(row))?;
+        json(&row)?;
         return Ok(Exit::Ok);
     }
     let now = Timestamp::now();
@@ -215,21 +230,23 @@ fn tell(context: &Context, row: OperationRow) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn what(row: &OperationRow) -> String {
-    let arguments = if row.arguments == "{}" { "" } else { &row.arguments };
+fn what(row: &OperationView) -> String {
+    let arguments = row.arguments.as_ref().map_or("", |arguments| arguments.get());
+    let arguments = if arguments == "{}" { "" } else { arguments };
     format!("{} {arguments}", row.action).trim_end().to_owned()
 }
 
-fn query(row: &OperationRow) -> &str {
+fn query(row: &OperationView) -> &str {
     if row.query.is_empty() { "(everything)" } else { &row.query }
 }
 
-fn total(row: &OperationRow) -> String {
-    let plus = if row.relation == Relation::AtLeast { "+" } else { "" };
-    format!("{}{plus}", grouped(row.total))
+fn total(row: &OperationView) -> String {
+    let TotalView { value, relation } = row.total;
+    let plus = if relation == Relation::AtLeast { "+" } else { "" };
+    format!("{}{plus}", grouped(value))
 }
 
-fn reasons(row: &OperationRow) -> String {
+fn reasons(row: &OperationView) -> String {
     let each = row.reasons.iter().map(|(reason, jobs)| format!("{} {reason}", grouped(*jobs)));
     each.collect::<Vec<_>>().join(", ")
 }
@@ -238,20 +255,17 @@ fn reasons(row: &OperationRow) -> String {
 pub(super) async fn matching(
     context: &Context,
     args: &crate::args::MatchingArgs,
-    (action, why): (Action, Option<&str>),
+    body: OperationBody,
 ) -> Result<Exit, Failure> {
-    let query = args.matching.as_deref().unwrap_or_default();
-    let filter = Filter::parse(query)?;
-    let client = open_existing(&context.settings).await?;
-    let words = done_words(action.word());
-    let mut new = NewOperation::new(action, filter).by(&actor());
-    if let Some(why) = why {
-        new = new.why(why);
-    }
+    let query = args.matching.clone().unwrap_or_default();
+    Filter::parse(&query)?;
+    let body = OperationBody { query, ..body };
+    let door = Door::existing(context).await?;
     if !args.yes {
-        let dry = client.try_operation(&new).await?;
+        let words = done_words(&body.action);
+        let dry = door.try_operation(body, &actor()).await?;
         tell_dry(context, &dry, &format!("; with --yes they are {words}"))?;
         return Ok(Exit::Ok);
     }
-    start(context, &client, (new, args.no_wait)).await
+    start(context, &door, (body, args.no_wait)).await
 }

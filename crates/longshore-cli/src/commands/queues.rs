@@ -1,46 +1,47 @@
 //! `queues` and `kinds`: what waits and what is paused.
 
-use longshore::store::{Effort, MAX_DEPTH, NewPause, Pause, PauseScope};
-use longshore::{Client, Filter, QueueRow, Timestamp};
-use longshore_server::wire::{EmptiedView, PauseView, QueueView, QueuesView};
+use std::time::Duration;
+
+use longshore::store::{Effort, MAX_DEPTH, PauseScope};
+use longshore::{Filter, Timestamp};
+use longshore_server::wire::{PauseBody, PauseView, QueueView};
 
 use super::{Context, user_name};
 use crate::args::{PauseArgs, QueuesCommand};
-use crate::connect::open_existing;
+use crate::door::{Door, PauseAsk};
 use crate::exit::{Exit, Failure};
 use crate::print::{data, distance, grouped, json, roughly, short, table, visible};
 
 pub(super) async fn run(context: Context, command: QueuesCommand) -> Result<Exit, Failure> {
-    let client = open_existing(&context.settings).await?;
+    let door = Door::existing(&context).await?;
     match command {
-        QueuesCommand::List => list(&context, &client).await?,
-        QueuesCommand::Pause(args) => pause(&context, &client, PauseScope::Queue, args).await?,
+        QueuesCommand::List => list(&context, &door).await?,
+        QueuesCommand::Pause(args) => pause(&context, &door, PauseScope::Queue, args).await?,
         QueuesCommand::Resume { name } => {
-            resume(&context, &client, PauseScope::Queue, &name).await?;
+            resume(&context, &door, PauseScope::Queue, &name).await?;
         }
-        QueuesCommand::Empty { name, yes } => empty(&context, &client, &name, yes).await?,
+        QueuesCommand::Empty { name, yes } => empty(&context, &door, &name, yes).await?,
     }
     Ok(Exit::Ok)
 }
 
-async fn list(context: &Context, client: &Client) -> Result<(), Failure> {
-    let queues = client.queues().await?;
+async fn list(context: &Context, door: &Door) -> Result<(), Failure> {
+    let all = door.queues().await?;
     if context.json {
-        let queues = queues.into_iter().map(QueueView::from).collect();
-        return json(&QueuesView { queues });
+        return json(&all);
     }
     let now = Timestamp::now();
-    let rows = queues.iter().map(|queue| row(queue, now)).collect();
+    let rows = all.queues.iter().map(|queue| row(queue, now)).collect();
     table(["QUEUE", "WAITING", "OLDEST", "RUNNING", "SLOTS", "NODES", "PAUSED"], rows)
 }
 
-fn row(queue: &QueueRow, now: Timestamp) -> [String; 7] {
-    let count = queue.count.as_ref();
-    let waiting = count.map_or("?".to_owned(), |count| {
-        let plus = if count.capped { "+" } else { "" };
-        format!("{}{plus}", grouped(count.depth.into()))
+fn row(queue: &QueueView, now: Timestamp) -> [String; 7] {
+    let waiting = queue.depth.map_or("?".to_owned(), |depth| {
+        let plus = if queue.depth_is_capped { "+" } else { "" };
+        format!("{}{plus}", grouped(depth.into()))
     });
-    let oldest = count.filter(|count| count.depth > 0).map(|count| roughly(count.oldest_for));
+    let oldest = queue.oldest_ms.filter(|_| queue.depth > Some(0));
+    let oldest = oldest.map(|ms| roughly(Duration::from_millis(ms)));
     [
         queue.name.clone(),
         waiting,
@@ -48,12 +49,12 @@ fn row(queue: &QueueRow, now: Timestamp) -> [String; 7] {
         grouped(queue.running),
         grouped(queue.slots),
         queue.nodes.to_string(),
-        queue.pause.as_ref().map(|pause| pause_words(pause, now)).unwrap_or_default(),
+        queue.paused.as_ref().map(|pause| pause_words(pause, now)).unwrap_or_default(),
     ]
 }
 
 /// A pause in one cell of a table.
-pub(super) fn pause_words(pause: &Pause, now: Timestamp) -> String {
+pub(super) fn pause_words(pause: &PauseView, now: Timestamp) -> String {
     let mut words = distance(pause.since, now);
     if let Some(by) = &pause.by {
         words = format!("{words} by {}", short(by, 24));
@@ -69,24 +70,18 @@ pub(super) fn pause_words(pause: &Pause, now: Timestamp) -> String {
 
 pub(super) async fn pause(
     context: &Context,
-    client: &Client,
+    door: &Door,
     scope: PauseScope,
     args: PauseArgs,
 ) -> Result<(), Failure> {
-    let mut pause = NewPause::of(scope, args.name);
-    pause.by = args.by.or_else(user_name);
-    pause.why = args.why;
-    if let Some(span) = args.lasting {
-        pause = pause.lasting(span.0);
-    }
-    if let Some(until) = args.until {
-        pause = pause.until(until);
-    }
-    let set = client.pause(pause).await?;
+    let PauseArgs { name, why, by, lasting, until } = args;
+    let body = PauseBody { why, until, lasting };
+    let ask = PauseAsk { scope, name: name.clone(), body, by, user: user_name() };
+    let set = door.pause(ask).await?;
     if context.json {
-        return json(&PauseView::from(set));
+        return json(&set);
     }
-    let name = visible(&set.name);
+    let name = visible(&name);
     match set.until {
         Some(until) => data(&format!("{scope} {name} is paused until {until}")),
         None => data(&format!("{scope} {name} is paused until somebody resumes it")),
@@ -95,11 +90,11 @@ pub(super) async fn pause(
 
 pub(super) async fn resume(
     context: &Context,
-    client: &Client,
+    door: &Door,
     scope: PauseScope,
     name: &str,
 ) -> Result<(), Failure> {
-    let was_paused = client.resume(scope, name).await?;
+    let was_paused = door.resume(scope, name).await?;
     if context.json {
         return json(&serde_json::json!({ "was_paused": was_paused }));
     }
@@ -111,17 +106,17 @@ pub(super) async fn resume(
     }
 }
 
-async fn empty(context: &Context, client: &Client, name: &str, yes: bool) -> Result<(), Failure> {
+async fn empty(context: &Context, door: &Door, name: &str, yes: bool) -> Result<(), Failure> {
     if yes {
-        let removed = client.empty_queue(name).await?;
+        let emptied = door.empty_queue(name).await?;
         if context.json {
-            return json(&EmptiedView { removed });
+            return json(&emptied);
         }
-        return data(&format!("{} jobs are gone", grouped(removed)));
+        return data(&format!("{} jobs are gone", grouped(emptied.removed)));
     }
     let waiting = Filter::parse("state:queued,scheduled,retrying").expect("a query of ours");
     let waiting = waiting.queue(name);
-    let count = client.count(waiting, Effort::Bounded).await?;
+    let count = door.count(waiting, Effort::Bounded).await?;
     if context.json {
         return json(&serde_json::json!({ "would_remove": count.value }));
     }

@@ -1,59 +1,51 @@
 //! `token`: who may use the API.
 
-use longshore::access::{MadeToken, NewToken, TokenId};
-use longshore::{Client, Timestamp};
+use longshore::Timestamp;
+use longshore::access::TokenId;
 use longshore_server::Grant;
-use longshore_server::wire::{MadeTokenView, TokenView};
+use longshore_server::wire::{MadeTokenView, NewTokenBody, TokenView};
 use serde_json::json;
 
 use super::Context;
 use super::trace::actor;
 use crate::args::{CreateTokenArgs, TokenCommand};
-use crate::connect::open_existing;
+use crate::door::Door;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, distance, json as print_json, table};
 
 pub(super) async fn run(context: Context, command: TokenCommand) -> Result<Exit, Failure> {
     match command {
         TokenCommand::Create(args) => create(&context, args).await,
-        TokenCommand::List => list(&context, &open_existing(&context.settings).await?).await,
+        TokenCommand::List => list(&context).await,
         TokenCommand::Revoke { id } => revoke(&context, &id).await,
     }
 }
 
 async fn create(context: &Context, args: CreateTokenArgs) -> Result<Exit, Failure> {
-    Grant::read(args.role.as_deref(), &args.rights).map_err(Failure::usage)?;
-    let mut token = NewToken::new(&args.name, actor());
-    if let Some(role) = &args.role {
-        token = token.role(role);
-    }
-    token = args.rights.iter().fold(token, |token, right| token.right(right));
-    if let Some(span) = args.expires {
-        token = token.expires_in(span.0);
-    }
-    let made = open_existing(&context.settings).await?.create_token(token).await?;
-    tell(context, &args.name, &made)?;
+    let CreateTokenArgs { name, role, rights, expires } = args;
+    Grant::read(role.as_deref(), &rights).map_err(Failure::usage)?;
+    let body = NewTokenBody { name, role, rights, expires_in: expires };
+    let made = Door::existing(context).await?.create_token(body, actor()).await?;
+    tell(context, &made)?;
     Ok(Exit::Ok)
 }
 
 /// The secret alone is data, so that a script can keep it.
-fn tell(context: &Context, name: &str, made: &MadeToken) -> Result<(), Failure> {
-    let secret = made.secret.reveal();
+fn tell(context: &Context, made: &MadeTokenView) -> Result<(), Failure> {
     if context.json {
-        return print_json(&MadeTokenView::new(name, made));
+        return print_json(made);
     }
     eprintln!("Made token {}. Keep its secret now; it is not shown again.", made.id);
-    data(secret)
+    data(&made.secret)
 }
 
-async fn list(context: &Context, client: &Client) -> Result<Exit, Failure> {
-    let tokens = client.tokens().await?;
+async fn list(context: &Context) -> Result<Exit, Failure> {
+    let all = Door::existing(context).await?.tokens().await?;
     if context.json {
-        let tokens: Vec<TokenView> = tokens.into_iter().map(TokenView::from).collect();
-        print_json(&json!({ "tokens": tokens }))?;
+        print_json(&all)?;
     } else {
         let now = Timestamp::now();
-        let rows = tokens.into_iter().map(|token| row(token.into(), now)).collect();
+        let rows = all.tokens.into_iter().map(|token| row(token, now)).collect();
         table(
             ["ID", "NAME", "BEGINS", "STATE", "GIVES", "CREATED", "BY", "EXPIRES", "USED"],
             rows,
@@ -65,8 +57,7 @@ async fn list(context: &Context, client: &Client) -> Result<Exit, Failure> {
 async fn revoke(context: &Context, id: &str) -> Result<Exit, Failure> {
     // Not by clap, whose error would repeat it: it may be the secret, given by mistake.
     let id: TokenId = id.parse().map_err(Failure::usage)?;
-    let client = open_existing(&context.settings).await?;
-    if !client.revoke_token(id).await? {
+    if !Door::existing(context).await?.revoke_token(id).await? {
         return Err(Failure::new(Exit::NotFound, format!("no token has id {id}")));
     }
     if context.json {

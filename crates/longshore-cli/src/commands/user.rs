@@ -3,15 +3,14 @@
 use std::io::{BufRead, IsTerminal};
 
 use longshore::Timestamp;
-use longshore::access::{MAX_USERS, NewUser, PasswordHash, UserChange, UserRow};
-use longshore_server::wire::UserView;
-use longshore_server::{Grant, hash_password};
+use longshore_server::wire::{ChangeUserBody, NewUserBody, PasswordText, UserView};
+use longshore_server::{Grant, check_password};
 use serde_json::json;
 
 use super::Context;
 use super::trace::actor;
 use crate::args::{ChangeUserArgs, CreateUserArgs, UserCommand};
-use crate::connect::open_existing;
+use crate::door::Door;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, distance, json as print_json, table};
 
@@ -25,48 +24,31 @@ pub(super) async fn run(context: Context, command: UserCommand) -> Result<Exit, 
 }
 
 async fn create(context: &Context, args: CreateUserArgs) -> Result<Exit, Failure> {
-    Grant::read(args.role.as_deref(), &args.rights).map_err(Failure::usage)?;
-    let client = open_existing(&context.settings).await?;
-    let mut user = NewUser::new(&args.name, password(args.password_stdin)?, actor());
-    if let Some(role) = &args.role {
-        user = user.role(role);
-    }
-    user = args.rights.iter().fold(user, |user, right| user.right(right));
-    if !client.create_user(user).await? {
-        let words = match client.users().await?.len() >= MAX_USERS {
-            true => format!("there are {MAX_USERS} users, the most there may be"),
-            false => format!("there is a user of the name {}", args.name.to_lowercase()),
-        };
-        return Err(Failure::new(Exit::Conflict, words));
-    }
-    show(context, &args.name, "is added").await
+    let CreateUserArgs { name, role, rights, password_stdin } = args;
+    Grant::read(role.as_deref(), &rights).map_err(Failure::usage)?;
+    let door = Door::existing(context).await?;
+    let body = NewUserBody { name, role, rights, password: password(password_stdin)? };
+    let user = door.create_user(body, actor()).await?;
+    show(context, &user, "is added")
 }
 
 async fn change(context: &Context, args: ChangeUserArgs) -> Result<Exit, Failure> {
-    Grant::read(args.role.as_deref(), &args.rights).map_err(Failure::usage)?;
-    let client = open_existing(&context.settings).await?;
-    let (now, _) = client.user(&args.name).await?.ok_or_else(|| missing(&args.name))?;
-    let mut change = UserChange::default();
-    if args.role.is_some() || !args.rights.is_empty() {
-        let rights = if args.rights.is_empty() { now.rights } else { args.rights };
-        change = change.grant(args.role.or(now.role), rights);
-    }
-    if args.disable || args.enable {
-        change = change.disabled(args.disable);
-    }
-    if args.password || args.password_stdin {
-        change = change.password(password(args.password_stdin)?);
-    }
-    if !client.change_user(&args.name, change).await? {
-        return Err(missing(&args.name));
-    }
-    show(context, &args.name, "is changed; within 5 s no session of it is left").await
+    let ChangeUserArgs { name, role, rights, .. } = args;
+    Grant::read(role.as_deref(), &rights).map_err(Failure::usage)?;
+    let door = Door::existing(context).await?;
+    let asked = args.password || args.password_stdin;
+    let body = ChangeUserBody {
+        password: if asked { Some(password(args.password_stdin)?) } else { None },
+        role: role.map(Some),
+        rights: (!rights.is_empty()).then_some(rights),
+        disabled: (args.disable || args.enable).then_some(args.disable),
+    };
+    let user = door.change_user(&name, body).await?;
+    show(context, &user, "is changed; within 5 s no session of it is left")
 }
 
 async fn remove(context: &Context, name: &str) -> Result<Exit, Failure> {
-    if !open_existing(&context.settings).await?.remove_user(name).await? {
-        return Err(missing(name));
-    }
+    Door::existing(context).await?.remove_user(name).await?;
     if context.json {
         print_json(&json!({ "name": name.to_lowercase(), "removed": true }))?;
     } else {
@@ -76,23 +58,22 @@ async fn remove(context: &Context, name: &str) -> Result<Exit, Failure> {
 }
 
 async fn list(context: &Context) -> Result<Exit, Failure> {
-    let users = open_existing(&context.settings).await?.users().await?;
+    let all = Door::existing(context).await?.users().await?;
     if context.json {
-        let users: Vec<UserView> = users.into_iter().map(UserView::from).collect();
-        print_json(&json!({ "users": users }))?;
+        print_json(&all)?;
     } else {
         let now = Timestamp::now();
-        let rows = users.iter().map(|user| row(user, now)).collect();
+        let rows = all.users.iter().map(|user| row(user, now)).collect();
         table(["NAME", "STATE", "MAY", "CREATED", "BY", "SIGNED IN"], rows)?;
     }
     Ok(Exit::Ok)
 }
 
-fn row(user: &UserRow, now: Timestamp) -> [String; 6] {
+fn row(user: &UserView, now: Timestamp) -> [String; 6] {
     let may: Vec<&str> = user.role.iter().chain(&user.rights).map(String::as_str).collect();
     [
         user.name.clone(),
-        if user.disabled_at.is_some() { "kept out" } else { "may sign in" }.to_owned(),
+        if user.disabled { "kept out" } else { "may sign in" }.to_owned(),
         may.join(" "),
         distance(user.created_at, now),
         user.created_by.clone(),
@@ -100,23 +81,17 @@ fn row(user: &UserRow, now: Timestamp) -> [String; 6] {
     ]
 }
 
-async fn show(context: &Context, name: &str, what: &str) -> Result<Exit, Failure> {
+fn show(context: &Context, user: &UserView, what: &str) -> Result<Exit, Failure> {
     if context.json {
-        let user = open_existing(&context.settings).await?.user(name).await?;
-        let (user, _) = user.ok_or_else(|| missing(name))?;
-        print_json(&UserView::from(user))?;
+        print_json(user)?;
     } else {
-        data(&format!("{} {what}", name.to_lowercase()))?;
+        data(&format!("{} {what}", user.name))?;
     }
     Ok(Exit::Ok)
 }
 
-fn missing(name: &str) -> Failure {
-    Failure::new(Exit::NotFound, format!("there is no user of the name {}", name.to_lowercase()))
-}
-
 /// From a person twice, from a program once; never from a flag, which others on this machine can read.
-fn password(from_stdin: bool) -> Result<PasswordHash, Failure> {
+fn password(from_stdin: bool) -> Result<PasswordText, Failure> {
     let text = match from_stdin {
         true => first_line()?,
         false if std::io::stdin().is_terminal() => asked()?,
@@ -125,7 +100,8 @@ fn password(from_stdin: bool) -> Result<PasswordHash, Failure> {
             return Err(Failure::usage(words));
         }
     };
-    hash_password(&text).map_err(Failure::usage)
+    check_password(&text).map_err(Failure::usage)?;
+    Ok(PasswordText(text))
 }
 
 fn first_line() -> Result<String, Failure> {

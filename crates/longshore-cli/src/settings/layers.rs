@@ -9,16 +9,26 @@ use figment::value::{Dict, Map, Value};
 use figment::{Figment, Metadata, Profile, Provider};
 use serde::{Deserialize, Deserializer};
 
-use super::{Settings, keys};
+use super::{Settings, TokenText, keys};
 use crate::args::{Args, Command, WorkerArgs};
 use crate::exit::Failure;
 
 const DEFAULT_FILE: &str = "longshore.toml";
 
-/// The settings of this command.
-pub(crate) fn load(args: &Args) -> Result<Settings, Failure> {
+/// Where a command works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Straight on the database.
+    Database,
+    /// Through a server. Whether a flag said so, and whether somebody has named a database too.
+    Server { by_flag: bool, database_named: bool },
+}
+
+/// The settings of this command, and where they send it.
+pub(crate) fn load(args: &Args) -> Result<(Settings, Way), Failure> {
     let known = keys::known();
-    let mut layers = Figment::from(Serialized::defaults(Settings::default()));
+    let defaults = Figment::from(Serialized::defaults(Settings::default()));
+    let mut in_file = Figment::new();
     if let Some(file) = file(args)? {
         let toml = Toml::file_exact(&file);
         let at = |words: &dyn Display| Failure::usage(format!("{}: {words}", file.display()));
@@ -26,10 +36,37 @@ pub(crate) fn load(args: &Args) -> Result<Settings, Failure> {
         if let Some(unknown) = data.values().find_map(|dict| keys::unknown(dict, &known)) {
             return Err(at(&unknown));
         }
-        layers = layers.merge(toml);
+        in_file = in_file.merge(toml);
     }
-    let layers = layers.merge(environment(&known)?).merge(flags(args));
-    layers.extract().map_err(|error| Failure::usage(sentence(&error)))
+    let (environment, flags) = (environment(&known)?, flags(args));
+    // How near the place is where somebody named it; 0: nobody has.
+    let nearness = |key: &str| {
+        let places = [&in_file, &environment.figment, &flags.figment];
+        places.iter().rposition(|place| is_named(place, key)).map_or(0, |at| at + 1)
+    };
+    let way = way(nearness("url"), nearness("database"))?;
+    let layers = defaults.merge(in_file).merge(environment).merge(flags);
+    let settings = layers.extract().map_err(|error| Failure::usage(sentence(&error)))?;
+    Ok((settings, way))
+}
+
+/// An empty text names nothing.
+fn is_named(layer: &Figment, key: &str) -> bool {
+    layer.find_value(key).is_ok_and(|value| value.as_str() != Some(""))
+}
+
+/// What is named nearer decides; in the same place, the server.
+fn way(url: usize, database: usize) -> Result<Way, Failure> {
+    const FLAGS: usize = 3;
+    match (url, database) {
+        (FLAGS, FLAGS) => {
+            let words = "--url and --database exclude each other: a command works in one place";
+            Err(Failure::usage(words))
+        }
+        (0, _) => Ok(Way::Database),
+        _ if url < database => Ok(Way::Database),
+        _ => Ok(Way::Server { by_flag: url == FLAGS, database_named: database > 0 }),
+    }
 }
 
 /// Which file to read: one that is asked for must be there.
@@ -67,6 +104,8 @@ fn environment(known: &[String]) -> Result<Layer, Failure> {
 fn flags(args: &Args) -> Layer {
     let mut layer = Layer::new("the flags");
     layer.set_if("database", args.common.database.clone());
+    layer.set_if("url", args.common.url.clone());
+    layer.set_if("token", args.common.token.as_ref().map(TokenText::reveal));
     layer.set_if(
         "log.format",
         args.common.log_format.map(|format| format!("{format:?}").to_lowercase()),

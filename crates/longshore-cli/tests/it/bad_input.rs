@@ -80,7 +80,7 @@ fn a_postgres_out_of_reach_is_code_6_and_waited_for_by_serve() {
 fn help_lists_the_exit_codes() {
     let said = Place::empty().run(&["--help"]);
     assert_eq!(said.code, 0);
-    for code in ["2  the command", "6  the database cannot be reached", "8  the job waited for"] {
+    for code in ["2  the command", "6  the database or the server", "8  the job waited for"] {
         assert!(said.out.contains(code), "{said:?}");
     }
     assert_eq!(Place::empty().run(&["jabs"]).code, 2);

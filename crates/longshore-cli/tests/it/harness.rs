@@ -3,6 +3,7 @@
 mod postgres;
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
@@ -16,6 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A working folder with its database.
 pub struct Place {
+    /// What commands go through in place of the database, if anything. It ends before the database goes.
+    door: Option<Door>,
     folder: TempDir,
     database: Option<postgres::Database>,
 }
@@ -34,6 +37,30 @@ macro_rules! both {
 }
 pub(crate) use both;
 
+/// Stamps cases once more, through a server of each database. Left out are those about what is another thing there,
+/// such as who asked, or that no node is live.
+macro_rules! behind_a_server {
+    ($($case:ident),+ $(,)?) => {
+        mod sqlite_behind_a_server {
+            $(#[test] fn $case() { super::$case(crate::harness::Place::empty().behind_a_server()) })+
+        }
+        mod postgres_behind_a_server {
+            $(#[test] fn $case() {
+                let place = crate::harness::Place::on_postgres();
+                place.map_or((), |place| super::$case(place.behind_a_server()))
+            })+
+        }
+    };
+}
+pub(crate) use behind_a_server;
+
+/// A server that takes part in upkeep and runs nothing, with a token that gives everything.
+struct Door {
+    _server: Server,
+    url: String,
+    token: String,
+}
+
 /// What one command printed, and how it ended.
 #[derive(Debug)]
 pub struct Said {
@@ -45,12 +72,23 @@ pub struct Said {
 impl Place {
     /// The default database: `sqlite:longshore.db` in the folder, without a schema.
     pub fn empty() -> Place {
-        Place { folder: tempfile::tempdir().expect("a temporary folder"), database: None }
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Place { door: None, folder, database: None }
     }
 
     /// A fresh PostgreSQL database; `None` where no server is named.
     pub fn on_postgres() -> Option<Place> {
         Some(Place { database: Some(postgres::Database::fresh()?), ..Place::empty() })
+    }
+
+    /// From here on, commands that can go through a server do.
+    pub fn behind_a_server(self) -> Place {
+        let place = self.migrated();
+        let token = place.run(&["token", "create", "tests", "--role", "admin"]).out;
+        let server = place.serve(&["--listen", "127.0.0.1:0", "--queue", "nobodys=1"]);
+        let url = format!("http://{}", server.address());
+        let door = Door { _server: server, url, token: token.trim().to_owned() };
+        Place { door: Some(door), ..place }
     }
 
     pub fn migrated(self) -> Place {
@@ -77,6 +115,13 @@ impl Place {
         }
         if let Some(database) = &self.database {
             command.env("LONGSHORE_DATABASE", &database.url);
+        }
+        if let Some(door) = &self.door {
+            // The database stays named, for commands that work on it alone.
+            if self.database.is_none() {
+                command.env("LONGSHORE_DATABASE", "sqlite:longshore.db");
+            }
+            command.env("LONGSHORE_URL", &door.url).env("LONGSHORE_TOKEN", &door.token);
         }
         command
     }
@@ -169,6 +214,15 @@ impl Server {
         let log = heard(child.stderr.take().expect("piped"));
         let out = heard(child.stdout.take().expect("piped"));
         Server { child, log, out }
+    }
+
+    /// Where it serves the API, which its log says.
+    pub fn address(&self) -> SocketAddr {
+        self.until_log("serving the API");
+        let log = self.log();
+        let (_, rest) = log.split_once("http://").expect("an address");
+        let end = rest.find(|c: char| !c.is_ascii_digit() && !".:".contains(c));
+        rest[..end.unwrap_or(rest.len())].parse().expect("an address")
     }
 
     pub fn log(&self) -> String {

@@ -1,5 +1,6 @@
 //! Runs the built executable as a person or a script would.
 
+mod fake;
 mod harness;
 
 mod audit;
@@ -17,6 +18,7 @@ mod operations;
 #[cfg(feature = "otel")]
 mod otel;
 mod queues;
+mod remote;
 mod retention;
 mod schemathesis;
 mod serve;

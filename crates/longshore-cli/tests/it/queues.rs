@@ -1,12 +1,14 @@
 //! `queues`, `kinds`, `nodes`: what waits, what is paused, who runs it.
 
-use crate::harness::{Place, both};
+use crate::harness::{Place, behind_a_server, both};
 
 both!(
     a_queue_is_paused_resumed_and_emptied,
     a_kind_is_shown_and_paused,
     a_node_is_made_quiet_and_stopped,
 );
+
+behind_a_server!(a_node_is_made_quiet_and_stopped,);
 
 fn a_queue_is_paused_resumed_and_emptied(place: Place) {
     let place = place.migrated();

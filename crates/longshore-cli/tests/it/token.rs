@@ -12,15 +12,6 @@ both!(
     dev_serves_the_api_with_a_token_of_its_own,
 );
 
-/// Where it listens, which its log says.
-pub fn address(server: &Server) -> SocketAddr {
-    server.until_log("serving the API");
-    let log = server.log();
-    let (_, rest) = log.split_once("http://").expect("an address");
-    let end = rest.find(|c: char| !c.is_ascii_digit() && !".:".contains(c)).unwrap_or(rest.len());
-    rest[..end].parse().expect("an address")
-}
-
 /// The status that this token gets.
 fn status(address: SocketAddr, token: &str) -> String {
     let mut socket = TcpStream::connect(address).expect("it listens");
@@ -45,7 +36,7 @@ fn a_token_is_made_used_listed_and_revoked(place: Place) {
     let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
     command.env("RUST_LOG", "trace");
     let server = Server::start(command);
-    let address = address(&server);
+    let address = server.address();
     assert_eq!(status(address, secret), "200");
     assert_eq!(status(address, &secret.replace(['0', '1', '2', 'a'], "b")), "401");
     // Larger than any head may be.
@@ -108,7 +99,7 @@ fn nobody_listens_to_the_world_without_a_token(place: Place) {
 
     let made = place.json(&["token", "create", "x", "--right", "nodes:read"]);
     let server = Server::start(place.command(&["serve", "--listen", "0.0.0.0:0"]));
-    let port = address(&server).port();
+    let port = server.address().port();
     let here = SocketAddr::from(([127, 0, 0, 1], port));
     assert_eq!(status(here, made["secret"].as_str().unwrap()), "403");
     assert_eq!(status(here, ""), "401");

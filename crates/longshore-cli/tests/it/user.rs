@@ -4,7 +4,6 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use crate::harness::{Place, Server, both};
-use crate::token::address;
 
 both!(a_user_is_made_signs_in_is_changed_and_removed, what_cannot_be_a_user_is_refused);
 
@@ -30,7 +29,7 @@ fn a_user_is_made_signs_in_is_changed_and_removed(place: Place) {
     );
     assert_eq!((made.code, made.out.trim()), (0, "ada is added"), "{made:?}");
     let server = Server::start(place.command(&["serve", "--listen", "127.0.0.1:0"]));
-    let address = address(&server);
+    let address = server.address();
     assert_eq!(sign_in(address, "correct horse"), "201");
     assert_eq!(sign_in(address, "correct horsE"), "401");
 

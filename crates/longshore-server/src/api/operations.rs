@@ -86,7 +86,7 @@ pub(crate) async fn start(
     }
     if body.dry_run {
         let dry = app.client.try_operation(&new).await?;
-        return Ok(Json(DryRunView::from(&dry)).into_response());
+        return Ok(Json(DryRunView::from(dry)).into_response());
     }
     let row = app.client.start_operation(new).await?;
     note.count(usize::try_from(row.total).unwrap_or(usize::MAX));

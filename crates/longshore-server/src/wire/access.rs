@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::Span;
 
 /// A password on its way in. Its `Debug` hides it.
-#[derive(Clone, Deserialize, ToSchema)]
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
 #[schema(value_type = String, format = Password)]
 pub struct PasswordText(pub String);
@@ -45,7 +45,7 @@ pub struct ChangePasswordBody {
 }
 
 /// A new user.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewUserBody {
     /// The name; the case of its letters does not matter.
@@ -62,14 +62,14 @@ pub struct NewUserBody {
 }
 
 /// What is to be different about a user. Whatever it is, all sessions of the user end.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeUserBody {
     /// Another password.
     #[schema(value_type = Option<String>, format = Password, min_length = 10)]
     pub password: Option<PasswordText>,
     /// Another role, or none: `null`. Not said: as it is.
-    #[serde(default, deserialize_with = "said")]
+    #[serde(default, deserialize_with = "said", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub role: Option<Option<String>>,
     /// Other single rights, in place of those that there are.
@@ -84,7 +84,7 @@ fn said<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Option<Stri
 }
 
 /// A new token.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewTokenBody {
     /// Who or what will use it, for people.
@@ -114,7 +114,7 @@ pub struct MeView {
 }
 
 /// A user.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct UserView {
     /// The name, in lower case.
     pub name: String,
@@ -138,7 +138,7 @@ pub struct UserView {
 }
 
 /// All users.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct UsersView {
     /// By name.
     pub users: Vec<UserView>,
@@ -175,7 +175,7 @@ pub struct SessionsView {
 }
 
 /// A token, without its secret.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct TokenView {
     /// Its id, which is not secret.
     #[schema(format = Uuid)]
@@ -207,14 +207,14 @@ pub struct TokenView {
 }
 
 /// Tokens.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct TokensView {
     /// Live ones first, newest first.
     pub tokens: Vec<TokenView>,
 }
 
 /// A token that was made.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct MadeTokenView {
     /// Its id.
     #[schema(format = Uuid)]

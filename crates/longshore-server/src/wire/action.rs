@@ -1,7 +1,7 @@
 //! What the actions on one job take.
 
 use longshore::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -9,7 +9,7 @@ use super::Span;
 use super::new_job::{present, wide};
 
 /// How a cancel is asked for.
-#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CancelBody {
     /// Why, for people.
@@ -18,7 +18,7 @@ pub struct CancelBody {
 }
 
 /// How a job is retried.
-#[derive(Clone, Default, Deserialize, ToSchema)]
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetryBody<'a> {
     /// How many attempts it has left at least. Default 1.
@@ -26,7 +26,12 @@ pub struct RetryBody<'a> {
     #[schema(value_type = Option<u32>, required = false, minimum = 1, maximum = 1_000_000)]
     pub attempts: Option<i128>,
     /// With another payload; its bytes are kept exactly.
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(value_type = serde_json::Value, required = false)]
     pub payload: Option<&'a RawValue>,
     /// Which version that payload has.
@@ -36,7 +41,7 @@ pub struct RetryBody<'a> {
 }
 
 /// Another time for a waiting job: one of the two.
-#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RescheduleBody {
     /// At this time.

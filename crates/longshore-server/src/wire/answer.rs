@@ -2,13 +2,13 @@
 
 use longshore::store::{Count, NodeRow, Relation};
 use longshore::{Enqueued, JobId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::problem::Problem;
 
 /// The answer for one job that was enqueued.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct EnqueuedView {
     /// The job's id; that of the holder, if another job has its unique key.
     #[schema(value_type = String, format = Uuid)]
@@ -72,13 +72,13 @@ impl BatchAnswer {
 }
 
 /// How many jobs pass a query.
-#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CountView {
     /// So many were found.
     pub value: u64,
     /// Whether that is all.
     #[schema(value_type = RelationWord)]
-    pub relation: &'static str,
+    pub relation: Relation,
     /// Rows that were looked at.
     pub looked: u64,
 }
@@ -96,16 +96,12 @@ pub enum RelationWord {
 
 impl From<Count> for CountView {
     fn from(count: Count) -> CountView {
-        let relation = match count.relation {
-            Relation::Exact => "exact",
-            Relation::AtLeast => "at_least",
-        };
-        CountView { value: count.value, relation, looked: count.looked }
+        CountView { value: count.value, relation: count.relation, looked: count.looked }
     }
 }
 
 /// All nodes, live ones first.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct NodesView {
     /// The nodes.
     #[schema(value_type = Vec<NodeView>)]

@@ -1,13 +1,13 @@
 //! Entries of the audit log.
 
 use longshore::Timestamp;
-use longshore::audit::{AuditPage, Entry};
-use serde::Serialize;
+use longshore::audit::{AuditPage, Entry, EntryId};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 /// One page of the audit log.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct AuditView {
     /// Newest first.
     pub entries: Vec<EntryView>,
@@ -16,11 +16,11 @@ pub struct AuditView {
 }
 
 /// Who changed what.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct EntryView {
     /// Its id. Newer ones are greater.
-    #[schema(format = Uuid)]
-    pub id: String,
+    #[schema(value_type = String, format = Uuid)]
+    pub id: EntryId,
     /// When it was begun.
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
@@ -62,7 +62,7 @@ impl From<AuditPage> for AuditView {
 impl From<Entry> for EntryView {
     fn from(entry: Entry) -> EntryView {
         EntryView {
-            id: entry.id.to_string(),
+            id: entry.id,
             at: entry.at,
             actor: entry.actor,
             actor_kind: entry.actor_kind,

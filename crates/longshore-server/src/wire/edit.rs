@@ -2,7 +2,7 @@
 
 use longshore::job::Invalid;
 use longshore::{Edit, Timestamp};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -10,7 +10,7 @@ use super::Span;
 use super::new_job::{PRIORITIES, VERSIONS, present, wide, within};
 
 /// A change to a waiting job. What is not named stays.
-#[derive(Clone, Default, Deserialize, ToSchema)]
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EditBody<'a> {
     /// Another time.
@@ -27,7 +27,12 @@ pub struct EditBody<'a> {
     #[schema(value_type = Option<String>, required = false, min_length = 1, max_length = 255)]
     pub queue: Option<String>,
     /// Another payload; its bytes are kept exactly.
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(value_type = serde_json::Value, required = false)]
     pub payload: Option<&'a RawValue>,
     /// Which version that payload has.

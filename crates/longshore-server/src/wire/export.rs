@@ -50,10 +50,10 @@ impl ExportFormat {
     }
 
     /// One job, with the end of its line.
-    pub fn line(self, job: &JobRow) -> Vec<u8> {
+    pub fn line(self, job: JobRow) -> Vec<u8> {
         match self {
-            ExportFormat::Csv => row(cells(job)),
-            ExportFormat::Jsonl => (json_line(&JobView::new(job)) + "\n").into_bytes(),
+            ExportFormat::Csv => row(cells(&job)),
+            ExportFormat::Jsonl => (json_line(&JobView::from(job)) + "\n").into_bytes(),
         }
     }
 

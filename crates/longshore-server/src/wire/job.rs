@@ -1,99 +1,102 @@
 //! Jobs as JSON: stable names, our words. Payloads, notes and outputs are the stored bytes, but for what is
 //! redacted.
 
+use std::time::Duration;
+
 use longshore::job::{AttemptError, Cancel};
-use longshore::store::ProgressRow;
-use longshore::{Backoff, JobId, JobRow, Timestamp};
-use serde::Serialize;
+use longshore::store::{Page, ProgressRow};
+use longshore::{Backoff, JobId, JobRow, State, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::new_job::BackoffBody;
 
 /// A job.
-#[derive(Serialize, ToSchema)]
-pub struct JobView<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct JobView {
     /// Its id, a UUID.
     #[schema(value_type = String, format = Uuid)]
-    id: JobId,
+    pub id: JobId,
     /// Picks the handler.
-    kind: &'a str,
+    pub kind: String,
     /// Its queue.
-    queue: &'a str,
+    pub queue: String,
     /// 0 runs first, 9 last.
-    priority: u8,
+    pub priority: u8,
     /// Where it stands.
     #[schema(value_type = crate::wire::StateWord)]
-    state: &'static str,
+    pub state: State,
     /// Attempts counted so far.
-    attempt: u32,
+    pub attempt: u32,
     /// Attempts it may have in all.
-    max_attempts: u32,
+    pub max_attempts: u32,
     /// When it is, or was, due; null for a dead job.
     #[schema(value_type = Option<String>, format = DateTime)]
-    run_at: Option<Timestamp>,
+    pub run_at: Option<Timestamp>,
     /// When it was enqueued.
     #[schema(value_type = String, format = DateTime)]
-    created_at: Timestamp,
+    pub created_at: Timestamp,
     /// When it was claimed.
     #[schema(value_type = Option<String>, format = DateTime)]
-    leased_at: Option<Timestamp>,
+    pub leased_at: Option<Timestamp>,
     /// When it ended: succeeded, cancelled or dead.
     #[schema(value_type = Option<String>, format = DateTime)]
-    finished_at: Option<Timestamp>,
-    /// The stored bytes, but for what `redacted` names. Absent in a list when it is too long for one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Timestamp>,
+    /// The stored bytes, but for what is hidden. Absent in a list when it is too long for one.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = serde_json::Value, required = false)]
-    payload: Option<&'a RawValue>,
+    pub payload: Option<Box<RawValue>>,
     /// In a list, the first bytes of a payload that is too long for one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    payload_preview: Option<&'a str>,
+    #[schema(value_type = Option<String>, required = false)]
+    pub payload_preview: Option<String>,
     /// Bytes of the whole payload; null in a list when it lies aside.
-    payload_bytes: Option<usize>,
+    pub payload_bytes: Option<usize>,
     /// Which version of its payloads this one is.
-    payload_version: u32,
+    pub payload_version: u32,
+    /// Whether something of it is hidden: fields that `redacted` names, or that are called like a secret.
+    pub payload_is_hidden: bool,
     /// Fields of the payload that nobody is shown.
-    redacted: &'a [String],
+    pub redacted: Vec<String>,
     /// What the handler returned, as it wrote it.
     #[schema(value_type = Option<serde_json::Value>)]
-    output: Option<&'a RawValue>,
+    pub output: Option<Box<RawValue>>,
     /// Its unique key, in the caller's words.
-    unique_key: Option<&'a str>,
+    pub unique_key: Option<String>,
     /// Counts its edits. 0 once it ended.
-    version: u32,
+    pub version: u32,
     /// Its tags.
-    tags: &'a [String],
+    pub tags: Vec<String>,
     /// Notes of the caller.
     #[schema(value_type = Option<Object>)]
-    meta: Option<&'a RawValue>,
+    pub meta: Option<Box<RawValue>>,
     /// How long one attempt may run, in milliseconds; null for ever.
-    #[schema(value_type = Option<u64>)]
-    timeout_ms: Option<u128>,
+    pub timeout_ms: Option<u64>,
     /// How long it is kept once it succeeded or was cancelled; null: as the rules of retention say.
-    #[schema(value_type = Option<u64>)]
-    retain_ms: Option<u128>,
+    pub retain_ms: Option<u64>,
     /// When a failed attempt is repeated.
     #[schema(value_type = BackoffBody)]
-    backoff: &'a Backoff,
+    pub backoff: Backoff,
     /// The newest failed attempts, oldest first; at most 10.
     #[schema(value_type = Vec<crate::wire::AttemptView>)]
-    errors: &'a [AttemptError],
+    pub errors: Vec<AttemptError>,
     /// Who asked for cancel, when and why.
     #[schema(value_type = Option<crate::wire::CancelView>)]
-    cancel: Option<&'a Cancel>,
+    pub cancel: Option<Cancel>,
     /// The node that runs it, or ran it last if it ended.
     #[schema(format = Uuid)]
-    node: Option<String>,
+    pub node: Option<String>,
     /// That node's own number for the claim.
-    lease: Option<i64>,
+    pub lease: Option<i64>,
 }
 
 /// A job with how far it is.
-#[derive(Serialize, ToSchema)]
-pub struct ShownView<'a> {
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ShownView {
     /// The job.
     #[serde(flatten)]
-    pub job: JobView<'a>,
+    pub job: JobView,
     /// What it said last of how far it is; null if it said nothing.
     #[schema(value_type = Option<ProgressView>)]
     pub progress: Option<ProgressRow>,
@@ -116,10 +119,10 @@ pub struct ProgressView {
 }
 
 /// One page of jobs, newest first.
-#[derive(Serialize, ToSchema)]
-pub struct PageView<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct PageView {
     /// The jobs.
-    pub jobs: Vec<JobView<'a>>,
+    pub jobs: Vec<JobView>,
     /// For `after`; null when there is no more.
     pub next: Option<String>,
     /// For `before`; null when the page starts with the newest.
@@ -128,46 +131,81 @@ pub struct PageView<'a> {
     pub looked: u64,
 }
 
-impl<'a> JobView<'a> {
-    /// A job as people and programs are shown it.
-    pub fn new(job: &'a JobRow) -> JobView<'a> {
+impl From<JobRow> for JobView {
+    fn from(job: JobRow) -> JobView {
+        let cut = job.payload_is_cut;
         JobView {
             id: job.id,
-            kind: &job.kind,
-            queue: &job.queue,
+            kind: job.kind,
+            queue: job.queue,
             priority: job.priority,
-            state: job.state.as_str(),
+            state: job.state,
             attempt: job.attempt,
             max_attempts: job.max_attempts,
             run_at: job.run_at,
             created_at: job.created_at,
             leased_at: job.leased_at,
             finished_at: job.finished_at,
-            payload: if job.payload_is_cut { None } else { raw(&job.payload) },
-            payload_preview: (job.payload_is_cut && !job.payload.is_empty())
-                .then_some(&job.payload),
+            payload_preview: (cut && !job.payload.is_empty()).then(|| job.payload.to_string()),
+            payload: if cut { None } else { raw(job.payload) },
             payload_bytes: job.payload_bytes,
             payload_version: job.payload_version,
-            redacted: &job.redacted,
-            output: job.output.as_deref().and_then(raw),
-            unique_key: job.unique_key.as_deref(),
+            payload_is_hidden: job.payload_is_hidden,
+            redacted: job.redacted,
+            output: job.output.and_then(raw),
+            unique_key: job.unique_key,
             version: job.version,
-            tags: &job.tags,
-            meta: job.meta.as_deref().and_then(raw),
-            timeout_ms: job.timeout.map(|span| span.as_millis()),
-            retain_ms: job.retain.map(|span| span.as_millis()),
-            backoff: &job.backoff,
-            errors: &job.errors,
-            cancel: job.cancel.as_ref(),
+            tags: job.tags,
+            meta: job.meta.and_then(raw),
+            timeout_ms: job.timeout.map(millis),
+            retain_ms: job.retain.map(millis),
+            backoff: job.backoff,
+            errors: job.errors,
+            cancel: job.cancel,
             node: job.node.map(|node| node.to_string()),
             lease: job.lease,
         }
     }
 }
 
+impl From<Page> for PageView {
+    fn from(page: Page) -> PageView {
+        PageView {
+            jobs: page.jobs.into_iter().map(JobView::from).collect(),
+            next: page.next.map(|cursor| cursor.to_string()),
+            prev: page.prev.map(|cursor| cursor.to_string()),
+            looked: page.looked,
+        }
+    }
+}
+
 /// Stored JSON, as it is.
-fn raw(text: &str) -> Option<&RawValue> {
-    serde_json::from_str(text).ok()
+fn raw(text: Box<str>) -> Option<Box<RawValue>> {
+    RawValue::from_string(text.into_string()).ok()
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Tells a payload that is `null` from one that is not in the answer.
+fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Box::<RawValue>::deserialize(from).map(Some)
+}
+
+/// Not by serde's own `flatten`: that looks into what has to stay as it was written.
+impl<'de> Deserialize<'de> for ShownView {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<ShownView, D::Error> {
+        #[derive(Deserialize)]
+        struct Beside {
+            progress: Option<ProgressRow>,
+        }
+        let whole = Box::<RawValue>::deserialize(from)?;
+        let wrong = serde::de::Error::custom;
+        let job = serde_json::from_str(whole.get()).map_err(wrong)?;
+        let Beside { progress } = serde_json::from_str(whole.get()).map_err(wrong)?;
+        Ok(ShownView { job, progress })
+    }
 }
 
 /// Where a job stands.
@@ -222,4 +260,40 @@ pub struct CancelView {
     by: Option<String>,
     /// Why.
     why: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the API answers for a job, with this payload.
+    fn shown(payload: &str, progress: &str) -> String {
+        format!(
+            r#"{{"id":"019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10","kind":"k","queue":"default","priority":5,"state":"retrying","attempt":1,"max_attempts":10,"run_at":"2026-03-01T12:00:00.000001Z","created_at":"2026-03-01T11:00:00.000000Z","leased_at":null,"finished_at":null,{payload}"payload_bytes":9,"payload_version":1,"payload_is_hidden":true,"redacted":["card"],"output":{{"n": 1.0}},"unique_key":null,"version":2,"tags":["a"],"meta":{{"big": 123456789012345678901234567890}},"timeout_ms":3600000,"retain_ms":null,"backoff":{{"fixed":{{"delay_ms":5000}}}},"errors":[{{"attempt":1,"at":"2026-03-01T11:30:00.000000Z","node":"019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e11","kind":"node_lost","message":"gone","chain":[]}}],"cancel":{{"at":"2026-03-01T11:40:00.000000Z","by":null,"why":"no"}},"node":null,"lease":null,"progress":{progress}}}"#
+        )
+    }
+
+    #[test]
+    fn an_answer_reads_back_byte_for_byte() {
+        let said =
+            r#"{"attempt":1,"fraction":0.5,"text":"half","at":"2026-03-01T11:20:00.000000Z"}"#;
+        for payload in [
+            r#""payload":{"n": 12345678901234567890123.00, "n": 1e5},"#,
+            r#""payload":null,"#,
+            r#""payload_preview":"{\"cut","#,
+            "",
+        ] {
+            for progress in ["null", said] {
+                let text = shown(payload, progress);
+                let view: ShownView = serde_json::from_str(&text).unwrap();
+                assert_eq!(serde_json::to_string(&view).unwrap(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_newer_server_says_more_is_passed_over() {
+        let text = shown("", "null").replacen('{', "{\"news\":[1],", 1);
+        assert!(serde_json::from_str::<ShownView>(&text).is_ok());
+    }
 }

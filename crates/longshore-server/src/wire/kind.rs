@@ -1,21 +1,21 @@
 //! Kinds.
 
 use longshore::{KindRow, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::PauseView;
 
 /// All kinds that nodes have told of.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct KindsView {
     /// By name.
     pub kinds: Vec<KindView>,
 }
 
 /// A kind.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct KindView {
     /// Its name.
     pub name: String,

@@ -5,7 +5,7 @@ use std::fmt;
 use longshore::job::{Invalid, Problem};
 use longshore::{Backoff, JobId, NewJob, OnConflict, Timestamp, Unique};
 use serde::de::{self, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -19,14 +19,19 @@ pub const MAX_ATTEMPTS: (i64, i64) = (1, 1_000_000_000);
 pub const VERSIONS: (i64, i64) = (1, i32::MAX as i64);
 
 /// A new job. Only `kind` must be said. Numbers are read wide, so that one out of range is refused in words.
-#[derive(Clone, Default, Deserialize, ToSchema)]
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobBody<'a> {
     /// Picks the handler: 1 to 255 bytes.
     #[schema(value_type = String, min_length = 1, max_length = 255, example = "send_receipt")]
     pub kind: Option<String>,
     /// Any JSON; its bytes are kept exactly. Default `null`.
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(value_type = serde_json::Value, required = false)]
     pub payload: Option<&'a RawValue>,
     /// Which version of its payloads this one is. Default 1.
@@ -69,7 +74,7 @@ pub struct JobBody<'a> {
     #[schema(max_items = 64)]
     pub tags: Vec<String>,
     /// Notes of the caller, at most 64 KiB.
-    #[serde(borrow)]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>, required = false)]
     pub meta: Option<&'a RawValue>,
     /// The caller's own id, so that a repeat adds nothing. Default: a fresh one.
@@ -91,7 +96,7 @@ pub struct JobBody<'a> {
 }
 
 /// What an enqueue does when another job holds its key.
-#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnConflictWord {
     /// Leaves the holder as it is and answers with its id.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use longshore::operation::{Action, DryRun, OperationRow};
+use longshore::Timestamp;
+use longshore::operation::{Action, DryRun, OperationId, OperationRow, OperationState};
 use longshore::store::Relation;
-use longshore::{JobRow, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -18,7 +18,7 @@ use crate::problem::Problem;
 const ATTEMPTS: (i64, i64) = (1, 1_000_000);
 
 /// One action on every job that matches.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OperationBody {
     /// What is done to each.
@@ -46,7 +46,7 @@ pub struct OperationBody {
 }
 
 /// What belongs to an action; each names its own.
-#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArgumentsBody {
     /// `retry`: how many attempts each has left at least. Default 1.
@@ -152,11 +152,11 @@ impl ArgumentsBody {
 }
 
 /// How an operation stands.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct OperationView {
     /// Its id. Newer ones are greater.
-    #[schema(format = Uuid)]
-    pub id: String,
+    #[schema(value_type = String, format = Uuid)]
+    pub id: OperationId,
     /// What is done to each job.
     #[schema(value_type = ActionWord)]
     pub action: String,
@@ -171,7 +171,7 @@ pub struct OperationView {
     pub why: Option<String>,
     /// How it stands.
     #[schema(value_type = OperationStateWord)]
-    pub state: &'static str,
+    pub state: OperationState,
     /// How many jobs matched at its start.
     pub total: TotalView,
     /// Jobs it was done to.
@@ -199,14 +199,14 @@ pub struct OperationView {
 impl From<OperationRow> for OperationView {
     fn from(row: OperationRow) -> OperationView {
         OperationView {
-            id: row.id.to_string(),
+            id: row.id,
             arguments: RawValue::from_string(row.arguments).ok(),
             action: row.action,
             query: row.query,
             by: row.by,
             why: row.why,
-            state: row.state.as_str(),
-            total: TotalView { value: row.total, relation: relation(row.relation) },
+            state: row.state,
+            total: TotalView { value: row.total, relation: row.relation },
             done: row.done,
             skipped: row.skipped,
             reasons: row.reasons,
@@ -220,17 +220,17 @@ impl From<OperationRow> for OperationView {
 }
 
 /// How many jobs matched at the start.
-#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct TotalView {
     /// So many were found.
     pub value: u64,
     /// Whether that was all: counting takes a second at most.
     #[schema(value_type = RelationWord)]
-    pub relation: &'static str,
+    pub relation: Relation,
 }
 
 /// One page of operations.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct OperationsView {
     /// Newest first.
     pub operations: Vec<OperationView>,
@@ -247,24 +247,17 @@ impl OperationsView {
 }
 
 /// What an operation would meet now.
-#[derive(Serialize, ToSchema)]
-pub struct DryRunView<'a> {
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct DryRunView {
     /// How many jobs match.
     pub total: CountView,
     /// The newest ten of them, as in a list.
-    pub examples: Vec<JobView<'a>>,
+    pub examples: Vec<JobView>,
 }
 
-impl<'a> From<&'a DryRun> for DryRunView<'a> {
-    fn from(dry: &'a DryRun) -> DryRunView<'a> {
-        let view = |job: &'a JobRow| JobView::new(job);
-        DryRunView { total: dry.count.into(), examples: dry.examples.iter().map(view).collect() }
-    }
-}
-
-fn relation(relation: Relation) -> &'static str {
-    match relation {
-        Relation::Exact => "exact",
-        Relation::AtLeast => "at_least",
+impl From<DryRun> for DryRunView {
+    fn from(dry: DryRun) -> DryRunView {
+        let examples = dry.examples.into_iter().map(JobView::from).collect();
+        DryRunView { total: dry.count.into(), examples }
     }
 }

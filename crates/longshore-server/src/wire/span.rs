@@ -91,6 +91,15 @@ impl FromStr for Timeout {
     }
 }
 
+impl Serialize for Timeout {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Timeout::After(span) => span.serialize(to),
+            Timeout::Never => to.serialize_str("none"),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Timeout {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Timeout, D::Error> {
         String::deserialize(from)?.parse().map_err(serde::de::Error::custom)

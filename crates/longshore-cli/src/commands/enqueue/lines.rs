@@ -5,19 +5,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Read};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use longshore::{Client, EnqueueOutcome, Enqueued, NewJob, OnConflict, StoreError};
-use longshore_server::wire::{JobBody, UniqueParts};
+use longshore_server::wire::JobBody;
 
-use super::{Context, new_job, unique};
+use super::{Context, options};
 use crate::args::EnqueueArgs;
-use crate::connect::{open_now, patiently};
+use crate::door::{Door, Ready};
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
 
-/// Lines of one call, all or nothing.
-const MAX_LINES: usize = 5_000;
-/// Bytes of one call.
-const MAX_BYTES: usize = 8 << 20;
 /// What a line may have beside its payload.
 const MORE_BYTES: usize = 256 << 10;
 
@@ -39,17 +34,17 @@ pub(super) async fn run(
     let (input, size) = open(file)?;
     let longest = context.settings.limits.payload_bytes.saturating_add(MORE_BYTES);
     let mut lines = Lines { input, number: 0, longest, buffer: Vec::new(), bytes: 0 };
-    let client = open_now(&context.settings).await?;
+    let door = Door::open(context).await?;
     let bar = bar(size);
     let mut done = Done::default();
-    let ended = all(&client, args, &mut lines, &mut done, &bar).await;
+    let ended = all(&door, args, &mut lines, &mut done, &bar).await;
     bar.finish_and_clear();
     let Done { added, duplicates, replaced, line } = done;
     if let Err(failure) = ended {
         // A line that is wrong is no reason to wonder what became of the others.
         let next = line + 1;
         let so_far = format!("{line} lines are done; go on with --from-line {next}");
-        return Err(Failure::new(failure.exit, format!("{}; {so_far}", failure.words)));
+        return Err(Failure { words: format!("{}; {so_far}", failure.words), ..failure });
     }
     if context.json {
         let counts = serde_json::json!({
@@ -63,15 +58,16 @@ pub(super) async fn run(
 }
 
 async fn all(
-    client: &Client,
+    door: &Door,
     args: &EnqueueArgs,
     lines: &mut Lines,
     done: &mut Done,
     bar: &ProgressBar,
 ) -> Result<(), Failure> {
+    let (most, options) = (door.most(), options(args));
     loop {
         let (mut jobs, mut numbers, mut bytes) = (Vec::new(), Vec::new(), 0);
-        while jobs.len() < MAX_LINES && bytes < MAX_BYTES && lines.next()? {
+        while jobs.len() < most.jobs && bytes < most.bytes && lines.next()? {
             if lines.number < args.from_line {
                 continue;
             }
@@ -80,19 +76,20 @@ async fn all(
                 continue;
             }
             bytes += text.len();
-            jobs.push(job(args, text).map_err(|failure| at(lines.number, failure))?);
+            jobs.push(job(door, &options, text).map_err(|failure| at(lines.number, failure))?);
             numbers.push(lines.number);
         }
         if jobs.is_empty() {
             done.line = done.line.max(lines.number);
             return Ok(());
         }
-        let answers = add(client, jobs).await.map_err(|error| of_its_line(error, &numbers))?;
+        let answers =
+            door.enqueue_many(jobs).await.map_err(|failure| of_its_line(failure, &numbers))?;
         for answer in &answers {
-            let counted = match answer.outcome {
-                EnqueueOutcome::Added => &mut done.added,
-                EnqueueOutcome::Duplicate => &mut done.duplicates,
-                EnqueueOutcome::Replaced => &mut done.replaced,
+            let counted = match (answer.duplicate, answer.replaced) {
+                (_, true) => &mut done.replaced,
+                (true, false) => &mut done.duplicates,
+                (false, false) => &mut done.added,
             };
             *counted += 1;
             if args.ids {
@@ -105,29 +102,11 @@ async fn all(
     }
 }
 
-/// One call; when the database is away in the middle of it, the same jobs again, each only once.
-async fn add(client: &Client, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>, StoreError> {
-    match client.enqueue_many(jobs.clone()).await {
-        Err(StoreError::Unavailable { .. }) => {
-            let again: Vec<NewJob> = jobs
-                .into_iter()
-                .map(|job| {
-                    let id = job.id();
-                    job.with_id(id)
-                })
-                .collect();
-            patiently("enqueue", || client.enqueue_many(again.clone())).await
-        }
-        answer => answer,
-    }
-}
-
-/// The error with the number of its line in place of its place in the call.
-fn of_its_line(error: StoreError, numbers: &[u64]) -> Failure {
-    let (error, index) = error.split_place();
-    let failure = Failure::from(error);
+/// The failure with the number of its line, if one is to blame.
+fn of_its_line(failure: Failure, numbers: &[u64]) -> Failure {
+    let (only_one, may_be_its) = (numbers.len() == 1, failure.exit != Exit::Denied);
     // A call of a single line has no place in it.
-    let index = index.or((numbers.len() == 1).then_some(0));
+    let index = failure.index.or((only_one && may_be_its).then_some(0));
     match index.and_then(|index| numbers.get(index)) {
         Some(number) => at(*number, failure),
         None => failure,
@@ -135,27 +114,50 @@ fn of_its_line(error: StoreError, numbers: &[u64]) -> Failure {
 }
 
 fn at(number: u64, failure: Failure) -> Failure {
-    Failure::new(failure.exit, format!("line {number}: {}", failure.words))
+    Failure { words: format!("line {number}: {}", failure.words), ..failure }
 }
 
 /// The job of a line. What it does not say the options do.
-fn job(args: &EnqueueArgs, text: &str) -> Result<NewJob, Failure> {
-    let mut line: JobBody = serde_json::from_str(text).map_err(Failure::usage)?;
-    let kind = line.kind.take().or_else(|| args.kind.clone());
-    let kind = kind.ok_or_else(|| Failure::usage("it names no kind, nor does the command"))?;
-    let options = unique(args);
-    let holds = line.unique_within.is_some() || line.unique_for_good;
-    let unique = UniqueParts {
-        key: line.unique_key.take().or(options.key),
-        within: if holds { line.unique_within } else { options.within },
-        for_good: if holds { line.unique_for_good } else { options.for_good },
-        on_conflict: line.on_conflict.map_or(options.on_conflict, OnConflict::from),
-    };
-    let job = line.onto(new_job(args, kind)?)?;
-    Ok(match unique.unique() {
-        Some(unique) => job.unique(unique),
-        None => job,
-    })
+fn job(door: &Door, options: &JobBody<'_>, text: &str) -> Result<Ready, Failure> {
+    let line: JobBody = serde_json::from_str(text).map_err(Failure::usage)?;
+    if line.kind.is_none() && options.kind.is_none() {
+        return Err(Failure::usage("it names no kind, nor does the command"));
+    }
+    door.ready(over(options, line), None)
+}
+
+/// The options with all that a line says put over them.
+fn over<'a>(options: &JobBody<'a>, line: JobBody<'a>) -> JobBody<'a> {
+    let JobBody { kind, queue, redacted, tags, unique_key, .. } = options.clone();
+    let own_time = line.run_at.is_some() || line.run_in.is_some();
+    let own_hold = line.unique_within.is_some() || line.unique_for_good;
+    let run_at = if own_time { line.run_at } else { options.run_at };
+    JobBody {
+        kind: line.kind.or(kind),
+        payload: line.payload,
+        payload_version: line.payload_version.or(options.payload_version),
+        redacted: redacted.into_iter().chain(line.redacted).collect(),
+        queue: line.queue.or(queue),
+        priority: line.priority.or(options.priority),
+        run_at,
+        // A time is more than a span.
+        run_in: match run_at {
+            Some(_) => None,
+            None if own_time => line.run_in,
+            None => options.run_in,
+        },
+        max_attempts: line.max_attempts.or(options.max_attempts),
+        timeout: line.timeout.or(options.timeout),
+        retain: line.retain.or(options.retain),
+        backoff: line.backoff.or_else(|| options.backoff.clone()),
+        tags: tags.into_iter().chain(line.tags).collect(),
+        meta: line.meta,
+        id: line.id,
+        unique_key: line.unique_key.or(unique_key),
+        unique_within: if own_hold { line.unique_within } else { options.unique_within },
+        unique_for_good: if own_hold { line.unique_for_good } else { options.unique_for_good },
+        on_conflict: line.on_conflict.or(options.on_conflict),
+    }
 }
 
 /// The input, line by line.

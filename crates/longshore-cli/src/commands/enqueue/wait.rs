@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use longshore::{Client, JobId, JobRow, State};
+use longshore::{JobId, State};
 
 use super::Context;
 use crate::connect::patiently;
+use crate::door::Door;
 use crate::exit::{Exit, Failure};
 use crate::print::{json, progress_words, roughly, stored, visible};
-use longshore_server::wire::JobView;
+use longshore_server::wire::{JobView, ShownView};
 
 /// A job that waits longer than this may have nobody to run it.
 const WONDER_AFTER: Duration = Duration::from_secs(2);
@@ -19,22 +20,22 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Waits for the job's end, prints it and exits by it. An outage is waited out too.
 pub(super) async fn follow(
     context: &Context,
-    client: &Client,
+    door: &Door,
     id: JobId,
     limit: Option<Duration>,
 ) -> Result<Exit, Failure> {
     let give_up = limit.map(|limit| Instant::now() + limit);
     let first = limit.map_or(WONDER_AFTER, |limit| limit.min(WONDER_AFTER));
-    let mut job = patiently("look at the job", || client.wait(id, Some(first))).await?;
+    let mut job = patiently("look at the job", || door.wait(id, first)).await?.job;
     if !job.state.is_end() {
-        if job.state != State::Running && !has_a_node(client, &job).await? {
+        if job.state != State::Running && !has_a_node(door, &job).await? {
             let (kind, queue) = (visible(&job.kind), visible(&job.queue));
             eprintln!("no live node runs kind `{kind}` of queue `{queue}`; still waiting");
         }
-        job = with_progress(context, client, id, give_up).await?;
+        job = with_progress(context, door, id, give_up).await?;
     }
     if context.json {
-        json(&JobView::new(&job))?;
+        json(&job)?;
     } else {
         tell(&job)?;
     }
@@ -48,16 +49,16 @@ pub(super) async fn follow(
 /// Waits for the end, and says meanwhile how far the job is.
 async fn with_progress(
     context: &Context,
-    client: &Client,
+    door: &Door,
     id: JobId,
     give_up: Option<Instant>,
-) -> Result<JobRow, Failure> {
+) -> Result<JobView, Failure> {
     let mut said = None;
     loop {
         let left = give_up.map(|at| at.saturating_duration_since(Instant::now()));
         let span = left.map_or(LOOK_EVERY, |left| left.min(LOOK_EVERY));
-        let job = patiently("look at the job", || client.wait(id, Some(span))).await?;
-        let progress = patiently("look at its progress", || client.progress(id)).await?;
+        let ShownView { job, progress } =
+            patiently("look at the job", || door.wait(id, span)).await?;
         if said != progress
             && !context.json
             && let Some(progress) = &progress
@@ -71,15 +72,17 @@ async fn with_progress(
     }
 }
 
-async fn has_a_node(client: &Client, job: &JobRow) -> Result<bool, Failure> {
-    let nodes = patiently("look for nodes", || client.nodes()).await?;
-    Ok(nodes.iter().any(|node| {
+async fn has_a_node(door: &Door, job: &JobView) -> Result<bool, Failure> {
+    let Some(all) = patiently("look for nodes", || door.nodes_for_a_hint()).await? else {
+        return Ok(true);
+    };
+    Ok(all.nodes.iter().any(|node| {
         let serves = node.queues.iter().any(|(queue, _)| *queue == job.queue);
         node.live && serves && node.kinds.contains(&job.kind)
     }))
 }
 
-fn tell(job: &JobRow) -> Result<(), Failure> {
+fn tell(job: &JobView) -> Result<(), Failure> {
     let took = job.finished_at.map(|at| format!(" after {}", roughly(at.since(job.created_at))));
     let attempt = format!("attempt {} of {}", job.attempt, job.max_attempts);
     let waited = if job.state.is_end() { "" } else { "timed out waiting: " };
@@ -92,7 +95,7 @@ fn tell(job: &JobRow) -> Result<(), Failure> {
         error.chain.iter().for_each(|cause| eprintln!("caused by: {}", visible(cause)));
     }
     match &job.output {
-        Some(output) => stored(output),
+        Some(output) => stored(output.get()),
         None => Ok(()),
     }
 }

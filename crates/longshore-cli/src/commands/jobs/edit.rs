@@ -3,24 +3,20 @@
 use std::io::Write;
 use std::process::Command;
 
-use longshore::operation::Action;
-use longshore::{Client, Edit, JobId, StoreError};
+use longshore::JobId;
 use serde_json::json;
 
 use super::Context;
 use crate::args::{EditArgs, RetryArgs, WhenArgs, WhichArgs};
 use crate::commands::enqueue::payload;
-use crate::commands::operations::matching;
-use crate::connect::open_existing;
+use crate::commands::operations::{matching, operation};
+use crate::door::{Change, Door, Retry};
 use crate::exit::{Exit, Failure};
 use crate::print::{data, json};
-use longshore_server::wire::{PRIORITIES, VERSIONS, within};
+use longshore_server::wire::{ArgumentsBody, EditBody, JobView, OperationBody, RescheduleBody};
 
 pub(super) async fn run_now(context: &Context, ids: &[JobId]) -> Result<Exit, Failure> {
-    each(context, ids, "is queued", async |client, id| {
-        client.edit(id, Edit::new().run_now()).await.map(|_| ())
-    })
-    .await
+    each(context, ids, "is queued", async |door, id| door.run_now(id).await).await
 }
 
 pub(super) async fn reschedule(
@@ -28,40 +24,32 @@ pub(super) async fn reschedule(
     ids: &[JobId],
     when: WhenArgs,
 ) -> Result<Exit, Failure> {
-    let edit = match (when.delay, when.at) {
-        (Some(span), _) => Edit::new().run_in(span.0),
-        (None, Some(at)) => Edit::new().run_at(at),
-        (None, None) => return Err(Failure::usage("say --in or --at")),
-    };
-    each(context, ids, "has another time", async |client, id| {
-        client.edit(id, edit.clone()).await.map(|_| ())
-    })
-    .await
+    let when = RescheduleBody { run_at: when.at, run_in: when.delay };
+    if when.run_at.is_none() && when.run_in.is_none() {
+        return Err(Failure::usage("say --in or --at"));
+    }
+    each(context, ids, "has another time", async |door, id| door.reschedule(id, &when).await).await
 }
 
 pub(super) async fn delete(context: &Context, args: WhichArgs) -> Result<Exit, Failure> {
     if args.all.matching.is_some() {
-        return matching(context, &args.all, (Action::Delete, None)).await;
+        return matching(context, &args.all, operation("delete")).await;
     }
-    each(context, &args.ids, "is deleted", async |client, id| client.delete(id).await).await
+    each(context, &args.ids, "is deleted", async |door, id| door.delete(id).await).await
 }
 
 pub(super) async fn retry(context: &Context, args: RetryArgs) -> Result<Exit, Failure> {
     let RetryArgs { which, attempts, payload: given, payload_version } = args;
     if which.all.matching.is_some() {
-        return matching(context, &which.all, (Action::Retry { attempts }, None)).await;
+        let arguments =
+            ArgumentsBody { attempts: Some(attempts.into()), ..ArgumentsBody::default() };
+        let body = OperationBody { arguments, ..operation("retry") };
+        return matching(context, &which.all, body).await;
     }
-    let mut edit = Edit::new();
-    if let Some(given) = given {
-        edit = edit.payload(payload::read(&given, context.settings.limits.payload_bytes)?);
-    }
-    if let Some(version) = payload_version {
-        edit = edit.payload_version(within("payload_version", version, VERSIONS)?);
-    }
-    each(context, &which.ids, "is queued", async |client, id| {
-        client.retry_with(id, attempts, edit.clone()).await
-    })
-    .await
+    let limit = context.settings.limits.payload_bytes;
+    let payload = given.map(|given| payload::read(&given, limit)).transpose()?;
+    let again = Retry { attempts, payload: payload.as_deref(), payload_version };
+    each(context, &which.ids, "is queued", async |door, id| door.retry(id, again).await).await
 }
 
 /// Does what it can: one that is refused does not keep the others back. Exits by the first refusal.
@@ -69,12 +57,12 @@ async fn each(
     context: &Context,
     ids: &[JobId],
     became: &str,
-    act: impl AsyncFn(&Client, JobId) -> Result<(), StoreError>,
+    act: impl AsyncFn(&Door, JobId) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
-    let client = open_existing(&context.settings).await?;
+    let door = Door::existing(context).await?;
     let (mut exit, mut answers) = (Exit::Ok, Vec::new());
     for id in ids {
-        let refused = act(&client, *id).await.err().map(Failure::from);
+        let refused = act(&door, *id).await.err();
         let words = refused.as_ref().map(|failure| failure.words.clone());
         answers.push(json!({ "id": id, "done": refused.is_none(), "error": words }));
         match refused {
@@ -93,19 +81,21 @@ async fn each(
 }
 
 pub(super) async fn edit(context: &Context, args: EditArgs) -> Result<Exit, Failure> {
-    let client = open_existing(&context.settings).await?;
-    let mut edit = wanted(&args, context.settings.limits.payload_bytes)?;
-    if let Some(version) = args.if_version {
-        edit = edit.if_version(version);
-    }
+    let door = Door::existing(context).await?;
+    let limit = context.settings.limits.payload_bytes;
+    let (mut if_version, mut payload) = (args.if_version, None);
     if is_bare(&args) {
-        let Some(written) = written(context, &client, &args).await? else {
+        let Some(written) = written(context, &door, &args).await? else {
             eprintln!("the payload is as it was; nothing was changed");
             return Ok(Exit::Ok);
         };
-        edit = written;
+        payload = Some(written.text);
+        if_version = if_version.or(Some(written.version));
+    } else if let Some(given) = &args.payload {
+        payload = Some(payload::read(given, limit)?);
     }
-    let version = client.edit(args.id, edit).await?;
+    let change = Change { body: wanted(&args), payload: payload.as_deref(), if_version };
+    let version = door.edit(args.id, change).await?;
     match context.json {
         true => json(&json!({ "id": args.id, "version": version }))?,
         false => data(&format!("{} is changed; it is at version {version}", args.id))?,
@@ -113,30 +103,17 @@ pub(super) async fn edit(context: &Context, args: EditArgs) -> Result<Exit, Fail
     Ok(Exit::Ok)
 }
 
-fn wanted(args: &EditArgs, payload_limit: usize) -> Result<Edit, Failure> {
-    let mut edit = Edit::new();
-    if let Some(given) = &args.payload {
-        edit = edit.payload(payload::read(given, payload_limit)?);
+/// What the options say, but for the payload.
+fn wanted(args: &EditArgs) -> EditBody<'static> {
+    EditBody {
+        run_at: args.at,
+        run_in: args.delay,
+        priority: args.priority,
+        queue: args.queue.clone(),
+        payload: None,
+        payload_version: args.payload_version,
+        tags: (args.no_tags || !args.tags.is_empty()).then(|| args.tags.clone()),
     }
-    if let Some(version) = args.payload_version {
-        edit = edit.payload_version(within("payload_version", version, VERSIONS)?);
-    }
-    if let Some(queue) = &args.queue {
-        edit = edit.queue(queue);
-    }
-    if let Some(priority) = args.priority {
-        edit = edit.priority(within("priority", priority, PRIORITIES)?);
-    }
-    if args.no_tags || !args.tags.is_empty() {
-        edit = edit.tags(&args.tags);
-    }
-    if let Some(span) = args.delay {
-        edit = edit.run_in(span.0);
-    }
-    if let Some(at) = args.at {
-        edit = edit.run_at(at);
-    }
-    Ok(edit)
 }
 
 /// Whether no option says what to change.
@@ -152,30 +129,41 @@ fn is_bare(args: &EditArgs) -> bool {
         && at.is_none()
 }
 
-/// The payload as somebody writes it in an editor, guarded by the version it was read with; `None` if it
-/// was left as it was.
+/// A payload that somebody wrote.
+struct Written {
+    text: String,
+    /// The job's, when it was read.
+    version: u32,
+}
+
+/// The payload as somebody writes it in an editor, with the version it was read with; `None` if it was left
+/// as it was.
 async fn written(
     context: &Context,
-    client: &Client,
+    door: &Door,
     args: &EditArgs,
-) -> Result<Option<Edit>, Failure> {
+) -> Result<Option<Written>, Failure> {
     let named = |name| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR")).ok_or_else(|| {
         Failure::usage("say what to change, such as --payload; or set VISUAL or EDITOR")
     })?;
     // What is hidden would be overwritten by the words in its place.
-    let job = client.reveal(args.id).await?;
+    let mut job = door.job(args.id).await?.job;
     if job.payload_is_hidden && !args.reveal {
-        return Err(Failure::usage(format!(
-            "the payload has redacted fields; --reveal opens it with them, --payload replaces it"
-        )));
+        let words =
+            "the payload has redacted fields; --reveal opens it with them, --payload replaces it";
+        return Err(Failure::usage(words));
     }
+    if job.payload_is_hidden {
+        job = door.reveal(args.id).await?.job;
+    }
+    let before = before(&job);
     let cannot = |what: &str, error: std::io::Error| Failure::failed(format!("{what}: {error}"));
     let mut file = tempfile::Builder::new()
         .suffix(".json")
         .tempfile()
         .map_err(|error| cannot("could not make a file to edit", error))?;
-    file.write_all(job.payload.as_bytes())
+    file.write_all(before.as_bytes())
         .map_err(|error| cannot("could not write the file to edit", error))?;
     // Through the shell, as git does it: an editor may be named with its options.
     let ended = Command::new("sh")
@@ -189,11 +177,10 @@ async fn written(
     let path = file.path().display();
     let text = payload::read(&format!("@{path}"), context.settings.limits.payload_bytes)?;
     // Editors end the last line; the job's payload did not have to.
-    let text = match job.payload.ends_with('\n') {
-        true => &text,
-        false => text.strip_suffix('\n').unwrap_or(&text),
-    };
-    let changed = *text != *job.payload;
-    let version = args.if_version.unwrap_or(job.version);
-    Ok(changed.then(|| Edit::new().payload(text).if_version(version)))
+    let text = text.strip_suffix('\n').unwrap_or(&text).to_owned();
+    Ok((text != before).then_some(Written { text, version: job.version }))
+}
+
+fn before(job: &JobView) -> &str {
+    job.payload.as_ref().map_or("null", |payload| payload.get())
 }

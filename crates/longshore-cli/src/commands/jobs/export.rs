@@ -4,38 +4,29 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 
-use longshore_server::wire::ExportFormat;
-
 use super::super::Context;
 use crate::args::ExportArgs;
-use crate::connect::open_existing;
+use crate::door::{Door, Wanted};
 use crate::exit::{Exit, Failure};
 use crate::print::grouped;
 
 pub(super) async fn run(context: &Context, args: ExportArgs) -> Result<Exit, Failure> {
     let filter = args.which.filter()?;
-    let client = open_existing(&context.settings).await?;
+    let door = Door::existing(context).await?;
+    let wanted = Wanted { filter, format: args.format.into(), reveal: args.reveal };
+    // Before a file is made for what cannot be had.
+    let mut export = door.export(wanted).await?;
     let to: Box<dyn Write + Send> = match &args.output {
         Some(path) => Box::new(create(path)?),
         None => Box::new(std::io::stdout()),
     };
     let mut to = BufWriter::with_capacity(1 << 16, to);
-    let mut number = 0;
-    let format: ExportFormat = args.format.into();
-    to.write_all(&format.head()).map_err(not_written)?;
-    let mut export = client.export(filter);
-    if args.reveal {
-        export = export.reveal();
-    }
-    while let Some(jobs) = export.next().await? {
-        for job in &jobs {
-            to.write_all(&format.line(job)).map_err(not_written)?;
-        }
-        number += jobs.len() as u64;
+    while let Some(piece) = export.next().await? {
+        to.write_all(&piece).map_err(not_written)?;
     }
     to.flush().map_err(not_written)?;
     if args.output.is_some() {
-        eprintln!("{} jobs", grouped(number));
+        eprintln!("{} jobs", grouped(export.jobs()));
     }
     Ok(Exit::Ok)
 }

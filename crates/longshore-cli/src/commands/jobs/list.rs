@@ -1,11 +1,11 @@
 //! A page of jobs, and their number.
 
-use longshore::store::{Effort, ListQuery, Page, Position, Relation};
-use longshore::{Client, JobRow, Timestamp};
+use longshore::store::{Cursor, Effort, ListQuery, Position, Relation};
+use longshore::{StoreError, Timestamp};
 
 use super::super::Context;
 use crate::args::{CountArgs, ListArgs};
-use crate::connect::open_existing;
+use crate::door::Door;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, distance, grouped, json, table};
 use longshore_server::wire::{JobView, PageView};
@@ -16,21 +16,19 @@ const MOST_PAGES: usize = 20;
 
 pub(super) async fn page(context: &Context, args: ListArgs) -> Result<Exit, Failure> {
     let filter = args.which.filter()?;
-    let client = open_existing(&context.settings).await?;
+    let door = Door::existing(context).await?;
     let query =
         ListQuery { filter, at: args.position(), limit: args.limit, ..ListQuery::default() };
-    let page = full(&client, query).await?;
-    let (next, prev) = (page.next.map(|c| c.to_string()), page.prev.map(|c| c.to_string()));
+    let page = full(&door, query).await?;
     if context.json {
-        let jobs = page.jobs.iter().map(JobView::new).collect();
-        json(&PageView { jobs, next, prev, looked: page.looked })?;
+        json(&page)?;
         return Ok(Exit::Ok);
     }
     show(&page.jobs)?;
     let short = page.jobs.len() < args.limit as usize;
     let (further, flag) = match args.before {
-        Some(_) => (&prev, "--before"),
-        None => (&next, "--after"),
+        Some(_) => (&page.prev, "--before"),
+        None => (&page.next, "--after"),
     };
     if let Some(cursor) = further {
         if short {
@@ -42,17 +40,17 @@ pub(super) async fn page(context: &Context, args: ListArgs) -> Result<Exit, Fail
 }
 
 /// Goes on over short pages until the page is full, the jobs end, or it looked far enough.
-async fn full(client: &Client, mut query: ListQuery) -> Result<Page, Failure> {
+async fn full(door: &Door, mut query: ListQuery) -> Result<PageView, Failure> {
     let limit = query.limit as usize;
-    let mut page = client.list(query.clone()).await?;
+    let mut page = door.list(&query).await?;
     for _ in 1..MOST_PAGES {
         let back = matches!(query.at, Position::Before(_));
-        let further =
-            if back { page.prev.map(Position::Before) } else { page.next.map(Position::After) };
-        let Some(at) = further.filter(|_| page.jobs.len() < limit) else { break };
-        query.at = at;
+        let further = if back { &page.prev } else { &page.next };
+        let Some(cursor) = further.as_ref().filter(|_| page.jobs.len() < limit) else { break };
+        let cursor: Cursor = cursor.parse().map_err(StoreError::from)?;
+        query.at = if back { Position::Before(cursor) } else { Position::After(cursor) };
         query.limit = (limit - page.jobs.len()) as u32;
-        let more = client.list(query.clone()).await?;
+        let more = door.list(&query).await?;
         page.looked += more.looked;
         if back {
             page.prev = more.prev;
@@ -66,13 +64,13 @@ async fn full(client: &Client, mut query: ListQuery) -> Result<Page, Failure> {
 }
 
 /// Prints jobs as a table.
-pub(super) fn show(jobs: &[JobRow]) -> Result<(), Failure> {
+pub(super) fn show(jobs: &[JobView]) -> Result<(), Failure> {
     let now = Timestamp::now();
     let rows = jobs.iter().map(|job| row(job, now)).collect();
     table(["ID", "KIND", "QUEUE", "PRIORITY", "STATE", "ATTEMPT", "ENQUEUED", "DUE OR ENDED"], rows)
 }
 
-fn row(job: &JobRow, now: Timestamp) -> [String; 8] {
+fn row(job: &JobView, now: Timestamp) -> [String; 8] {
     let then = job.finished_at.or(job.run_at).map(|at| distance(at, now));
     [
         job.id.to_string(),
@@ -89,7 +87,7 @@ fn row(job: &JobRow, now: Timestamp) -> [String; 8] {
 pub(super) async fn count(context: &Context, args: CountArgs) -> Result<Exit, Failure> {
     let filter = args.which.filter()?;
     let effort = if args.exact { Effort::Unbounded } else { Effort::Bounded };
-    let count = open_existing(&context.settings).await?.count(filter, effort).await?;
+    let count = Door::existing(context).await?.count(filter, effort).await?;
     let exact = count.relation == Relation::Exact;
     if context.json {
         let relation = if exact { "eq" } else { "gte" };

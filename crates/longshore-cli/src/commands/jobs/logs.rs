@@ -3,24 +3,25 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use longshore::JobId;
 use longshore::store::{LogPlace, LogQuery, LogRow};
-use longshore::{Client, JobId};
 use serde_json::value::RawValue;
 
 use super::super::Context;
 use crate::args::LogsArgs;
-use crate::connect::{open_existing, patiently};
+use crate::connect::patiently;
+use crate::door::Door;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, moment, visible};
 use crate::signals::Signals;
-use longshore_server::wire::json_line;
+use longshore_server::wire::{LogsView, json_line};
 
 /// Runs write what they say at most once a second.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Prints the lines there are; with `--follow` also those that come, until the job ends.
 pub(super) async fn run(context: &Context, args: LogsArgs) -> Result<Exit, Failure> {
-    let client = open_existing(&context.settings).await?;
+    let door = Door::existing(context).await?;
     let mut signals = Signals::listen()
         .map_err(|error| Failure::failed(format!("could not listen for signals: {error}")))?;
     let mut query = LogQuery {
@@ -32,8 +33,8 @@ pub(super) async fn run(context: &Context, args: LogsArgs) -> Result<Exit, Failu
     let mut shown = 0;
     loop {
         // The job before its log: what its last run said was written before its end.
-        let job = patiently("look at the job", || client.get(args.id)).await?;
-        shown += lines(context, &client, args.id, &mut query).await?;
+        let job = patiently("look at the job", || door.job(args.id)).await?.job;
+        shown += lines(context, &door, args.id, &mut query).await?;
         let over = job.state.is_end() || args.attempt.is_some_and(|attempt| attempt < job.attempt);
         if over || !args.follow {
             break;
@@ -52,13 +53,13 @@ pub(super) async fn run(context: &Context, args: LogsArgs) -> Result<Exit, Failu
 /// All lines there are now; how many.
 async fn lines(
     context: &Context,
-    client: &Client,
+    door: &Door,
     id: JobId,
     query: &mut LogQuery,
 ) -> Result<usize, Failure> {
     let mut shown = 0;
     loop {
-        let page = patiently("read the log", || client.logs(id, query.clone())).await?;
+        let page = patiently("read the log", || door.logs(id, query)).await?;
         for line in &page.lines {
             if context.json {
                 data(&json_line(line))?;
@@ -67,7 +68,8 @@ async fn lines(
             }
         }
         shown += page.lines.len();
-        query.after = page.next;
+        query.after = LogsView::place(&page.next)
+            .ok_or_else(|| Failure::failed(format!("`{}` is no place in a log", page.next)))?;
         if !page.more {
             return Ok(shown);
         }

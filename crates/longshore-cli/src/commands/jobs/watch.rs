@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::io::IsTerminal;
 
 use longshore::store::ListQuery;
-use longshore::{Client, Filter, JobId, JobRow, State, Timestamp};
+use longshore::{Filter, JobId, State, Timestamp};
 
 use super::super::Context;
 use super::list;
 use crate::args::WatchArgs;
-use crate::connect::{open_existing, patiently};
+use crate::connect::patiently;
+use crate::door::Door;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, moment, progress_words, visible};
 use crate::signals::Signals;
@@ -24,44 +25,43 @@ pub(super) async fn run(context: &Context, args: WatchArgs) -> Result<Exit, Fail
         _ => None,
     };
     let filter = if one.is_some() { Filter::all() } else { args.which.filter()? };
-    let client = open_existing(&context.settings).await?;
+    let door = Door::existing(context).await?;
     match one {
-        Some(id) => follow(context, &client, id, &args).await,
-        None => look_on(context, &client, filter, &args).await,
+        Some(id) => follow(context, &door, id, &args).await,
+        None => look_on(context, &door, filter, &args).await,
     }
 }
 
-fn stage(job: &JobRow) -> Stage {
+fn stage(job: &JobView) -> Stage {
     (job.state, job.attempt)
 }
 
 /// A line for each change of the job, until it ends; exits by how it did.
 async fn follow(
     context: &Context,
-    client: &Client,
+    door: &Door,
     id: JobId,
     args: &WatchArgs,
 ) -> Result<Exit, Failure> {
     let (mut last, mut said) = (None, None);
     loop {
-        let job = patiently("look at the job", || client.get(id)).await?;
-        let progress = patiently("look at its progress", || client.progress(id)).await?;
-        if last != Some(stage(&job)) && !context.json {
-            tell(&job)?;
+        let shown = patiently("look at the job", || door.job(id)).await?;
+        let ShownView { job, progress } = &shown;
+        if last != Some(stage(job)) && !context.json {
+            tell(job)?;
         }
-        let news = last != Some(stage(&job)) || said != progress;
+        let news = last != Some(stage(job)) || said != *progress;
         if news && context.json {
-            let progress = progress.clone();
-            data(&json_line(&ShownView { job: JobView::new(&job), progress }))?;
+            data(&json_line(&shown))?;
         }
-        if said != progress {
+        if said != *progress {
             if let Some(progress) = progress.as_ref().filter(|_| !context.json) {
                 let at = moment(progress.at);
                 data(&format!("{at}  {:<9}  {}", "progress", progress_words(progress)))?;
             }
-            said = progress;
+            said = progress.clone();
         }
-        last = Some(stage(&job));
+        last = Some(stage(job));
         match job.state {
             State::Succeeded => return Ok(Exit::Ok),
             State::Dead | State::Cancelled => return Ok(Exit::JobFailed),
@@ -70,7 +70,7 @@ async fn follow(
     }
 }
 
-fn tell(job: &JobRow) -> Result<(), Failure> {
+fn tell(job: &JobView) -> Result<(), Failure> {
     let at = moment(Timestamp::now());
     let why = match (job.state, job.errors.last()) {
         (State::Retrying | State::Dead, Some(error)) => format!(": {}", visible(&error.message)),
@@ -83,7 +83,7 @@ fn tell(job: &JobRow) -> Result<(), Failure> {
 /// job that is new or changed. Ends when asked to.
 async fn look_on(
     context: &Context,
-    client: &Client,
+    door: &Door,
     filter: Filter,
     args: &WatchArgs,
 ) -> Result<Exit, Failure> {
@@ -93,7 +93,7 @@ async fn look_on(
     let query = ListQuery { filter, limit: args.limit, ..ListQuery::default() };
     let mut known: HashMap<JobId, Stage> = HashMap::new();
     loop {
-        let look = patiently("list jobs", || client.list(query.clone()));
+        let look = patiently("list jobs", || door.list(&query));
         let page = tokio::select! {
             page = look => page?,
             _ = signals.next() => return Ok(Exit::Ok),
@@ -107,7 +107,7 @@ async fn look_on(
             // The oldest first, as they came about.
             for job in page.jobs.iter().rev() {
                 if known.get(&job.id) != Some(&stage(job)) {
-                    data(&json_line(&JobView::new(job)))?;
+                    data(&json_line(job))?;
                 }
             }
             known = page.jobs.iter().map(|job| (job.id, stage(job))).collect();

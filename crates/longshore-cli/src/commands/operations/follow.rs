@@ -3,26 +3,27 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use longshore::Client;
-use longshore::operation::{OperationRow, OperationState};
+use longshore::operation::OperationState;
 use longshore::store::Relation;
 
 use crate::connect::patiently;
+use crate::door::Door;
 use crate::exit::Failure;
 use crate::print::grouped;
 use crate::signals::Signals;
+use longshore_server::wire::OperationView;
 
 /// How often it looks.
 const EVERY: Duration = Duration::from_millis(200);
 
 /// Where no node leads, the steps are done here. Ctrl-C ends the waiting, not the operation.
 pub(super) async fn to_its_end(
-    client: &Client,
-    mut row: OperationRow,
-) -> Result<OperationRow, Failure> {
+    door: &Door,
+    mut row: OperationView,
+) -> Result<OperationView, Failure> {
     let mut signals = Signals::listen()
         .map_err(|error| Failure::failed(format!("could not hear signals: {error}")))?;
-    let helper = client.help_with_operations();
+    let helper = door.help_with_operations();
     let mut line = Line { shown: std::io::stderr().is_terminal(), told_pause: false };
     let ended = loop {
         if row.state.is_end() {
@@ -41,13 +42,15 @@ pub(super) async fn to_its_end(
                 break Ok(row);
             }
         }
-        match patiently("look at the operation", || client.operation(row.id)).await {
+        match patiently("look at the operation", || door.operation(row.id)).await {
             Ok(fresh) => row = fresh,
-            Err(error) => break Err(Failure::from(error)),
+            Err(error) => break Err(error),
         }
     };
     line.end();
-    helper.end().await;
+    if let Some(helper) = helper {
+        helper.end().await;
+    }
     ended
 }
 
@@ -58,7 +61,7 @@ struct Line {
 }
 
 impl Line {
-    fn tell(&mut self, row: &OperationRow) {
+    fn tell(&mut self, row: &OperationView) {
         let paused = row.state == OperationState::Paused;
         if paused && !self.told_pause {
             self.end();
@@ -68,8 +71,8 @@ impl Line {
         if !self.shown || paused {
             return;
         }
-        let plus = if row.relation == Relation::AtLeast { "+" } else { "" };
-        let (total, done) = (grouped(row.total), grouped(row.done));
+        let plus = if row.total.relation == Relation::AtLeast { "+" } else { "" };
+        let (total, done) = (grouped(row.total.value), grouped(row.done));
         let skipped = match row.skipped {
             0 => String::new(),
             skipped => format!(", {} skipped", grouped(skipped)),

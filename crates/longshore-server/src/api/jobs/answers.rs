@@ -88,8 +88,9 @@ pub(crate) async fn wait(
     let longest = app.config.longest_wait;
     let span = params.timeout.map_or(Duration::from_secs(30), |span| span.0).min(longest);
     let job = app.client.wait(id, Some(span)).await?;
-    let mut response = show::answer(&app, &job, &HeaderMap::new()).await?;
-    if !job.state.is_end() {
+    let over = job.state.is_end();
+    let mut response = show::answer(&app, job, &HeaderMap::new()).await?;
+    if !over {
         *response.status_mut() = StatusCode::ACCEPTED;
     }
     Ok(response)

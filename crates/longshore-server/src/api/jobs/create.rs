@@ -110,5 +110,5 @@ async fn answer(app: &App, enqueued: Enqueued, headers: &HeaderMap) -> Result<Re
     let job = app.client.wait(enqueued.id, Some(span)).await?;
     let applied = HeaderValue::try_from(format!("wait={}", span.as_secs())).expect("a number");
     let applied = [(HeaderName::from_static("preference-applied"), applied)];
-    Ok((status, head, applied, Json(JobView::new(&job))).into_response())
+    Ok((status, head, applied, Json(JobView::from(job))).into_response())
 }

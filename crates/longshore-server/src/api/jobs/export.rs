@@ -59,5 +59,5 @@ async fn part(
     format: ExportFormat,
 ) -> Result<Option<Bytes>, longshore::StoreError> {
     let page = export.next().await?;
-    Ok(page.map(|jobs| jobs.iter().flat_map(|job| format.line(job)).collect()))
+    Ok(page.map(|jobs| jobs.into_iter().flat_map(|job| format.line(job)).collect()))
 }

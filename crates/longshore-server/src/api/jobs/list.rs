@@ -13,7 +13,7 @@ use crate::api::BASE;
 use crate::problem::{Problem, Result};
 use crate::request::{Params, ranged};
 use crate::server::App;
-use crate::wire::{CountView, JobView, PageView};
+use crate::wire::{CountView, PageView};
 
 /// Which jobs, and which page of them.
 #[derive(Deserialize, IntoParams)]
@@ -58,14 +58,9 @@ pub(crate) async fn list(
         }
     };
     let page = app.client.list(ListQuery { filter, at, limit, ..ListQuery::default() }).await?;
-    let view = PageView {
-        jobs: page.jobs.iter().map(JobView::new).collect(),
-        next: page.next.map(|cursor| cursor.to_string()),
-        prev: page.prev.map(|cursor| cursor.to_string()),
-        looked: page.looked,
-    };
-    let mut response = Json(&view).into_response();
-    if let Some(link) = link(&params, &page) {
+    let link = link(&params, &page);
+    let mut response = Json(PageView::from(page)).into_response();
+    if let Some(link) = link {
         response.headers_mut().insert(LINK, link);
     }
     Ok(response)

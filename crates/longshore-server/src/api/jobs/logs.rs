@@ -4,13 +4,14 @@ use std::ops::RangeInclusive;
 
 use axum::Json;
 use axum::extract::State;
-use longshore::store::{Level, LogPage, LogPlace, LogQuery, LogRow, MAX_LOG_PAGE};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use longshore::store::{Level, LogPlace, LogQuery, MAX_LOG_PAGE};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use crate::problem::{Problem, Result};
 use crate::request::{Params, ThisJob, ranged};
 use crate::server::App;
+use crate::wire::{LevelWord, LogsView};
 
 /// Attempts that a job may have.
 const ATTEMPTS: RangeInclusive<u32> = 1..=1_000_000_000;
@@ -34,59 +35,6 @@ pub(crate) struct LogParams {
     limit: Option<u32>,
 }
 
-/// How grave a line is.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[allow(dead_code, reason = "describes the words of the library's own type")]
-pub(crate) enum LevelWord {
-    /// Something failed.
-    Error,
-    /// Something is odd.
-    Warn,
-    /// What one wants to know.
-    Info,
-    /// What one wants to know while looking for a fault.
-    Debug,
-    /// Everything.
-    Trace,
-}
-
-/// Lines of a log, oldest first.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct LogsView {
-    /// The lines.
-    #[schema(value_type = Vec<LineView>)]
-    lines: Vec<LogRow>,
-    /// For `after`: where the next page goes on. It is there also when there are no more lines by now.
-    next: String,
-    /// Whether there is more by now.
-    more: bool,
-}
-
-/// One line.
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "describes the library's own type")]
-pub(crate) struct LineView {
-    /// The attempt that said it.
-    attempt: u32,
-    /// Its number in that attempt.
-    line: u64,
-    /// So many lines before it are not there.
-    left_out: u64,
-    /// When it was said, by the clock of the machine that ran the job.
-    #[schema(format = DateTime)]
-    at: String,
-    /// How grave it is.
-    level: LevelWord,
-    /// Which part of the program said it.
-    target: String,
-    /// The words.
-    message: String,
-    /// Values beside the words.
-    #[schema(value_type = Option<Object>)]
-    fields: Option<String>,
-}
-
 /// What a job's runs said, line by line.
 ///
 /// A page without lines of a job that runs is no end: ask again from its `next`.
@@ -108,14 +56,10 @@ pub(crate) async fn logs(
     // So that a job that is not there is told from one that said nothing.
     app.client.get(id).await?;
     let query = LogQuery { attempt, level, after, limit };
-    let LogPage { lines, next, more } = app.client.logs(id, query).await?;
-    Ok(Json(LogsView { lines, next: format!("{}.{}", next.attempt, next.line), more }))
+    Ok(Json(app.client.logs(id, query).await?.into()))
 }
 
 fn place(text: &str) -> Result<LogPlace> {
-    let read = || {
-        let (attempt, line) = text.split_once('.')?;
-        Some(LogPlace { attempt: attempt.parse().ok()?, line: line.parse().ok()? })
-    };
-    read().ok_or_else(|| Problem::parameter("after", "after is no place; use the `next` of a page"))
+    LogsView::place(text)
+        .ok_or_else(|| Problem::parameter("after", "after is no place; use the `next` of a page"))
 }

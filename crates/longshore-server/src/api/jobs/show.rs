@@ -31,7 +31,7 @@ pub(crate) async fn show(
     ThisJob(id): ThisJob,
     headers: HeaderMap,
 ) -> Result<Response> {
-    answer(&app, &app.client.get(id).await?, &headers).await
+    answer(&app, app.client.get(id).await?, &headers).await
 }
 
 /// A job with the fields of its payload that are hidden from others.
@@ -42,15 +42,15 @@ pub(crate) async fn show(
         (status = 404, description = "There is no such job.", body = Problem),
     ))]
 pub(crate) async fn reveal(State(app): State<App>, ThisJob(id): ThisJob) -> Result<Response> {
-    answer(&app, &app.client.reveal(id).await?, &HeaderMap::new()).await
+    answer(&app, app.client.reveal(id).await?, &HeaderMap::new()).await
 }
 
 /// The job with how far it is, or that it is as it was.
-pub(super) async fn answer(app: &App, job: &JobRow, headers: &HeaderMap) -> Result<Response> {
+pub(super) async fn answer(app: &App, job: JobRow, headers: &HeaderMap) -> Result<Response> {
     let progress = app.client.progress(job.id).await?;
-    let view = ShownView { job: JobView::new(job), progress };
+    let view = ShownView { job: JobView::from(job), progress };
     let body = serde_json::to_vec(&view).expect("texts and numbers");
-    let tag = format!("\"{}.{:016x}\"", job.version, hash(&body));
+    let tag = format!("\"{}.{:016x}\"", view.job.version, hash(&body));
     let known = headers.get_all(header::IF_NONE_MATCH).iter().any(|value| {
         value.to_str().is_ok_and(|text| {
             text.split(',')
@@ -67,7 +67,7 @@ pub(super) async fn answer(app: &App, job: &JobRow, headers: &HeaderMap) -> Resu
 
 /// The job as it is now, after a change.
 pub(super) async fn fresh(app: &App, id: JobId) -> Result<Response> {
-    answer(app, &app.client.get(id).await?, &HeaderMap::new()).await
+    answer(app, app.client.get(id).await?, &HeaderMap::new()).await
 }
 
 /// The version that `If-Match` names: an `ETag` of ours, or its first number.
