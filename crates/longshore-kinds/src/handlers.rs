@@ -11,6 +11,7 @@ use crate::demo::{Fail, Sleep};
 use crate::error::KindError;
 use crate::files::FilesRoot;
 use crate::resize_image::{ImageLimits, ResizeImage, resize};
+use crate::summary::{SummarizeText, summarize};
 
 /// A shorter sleep says nothing, and a longer one no more often.
 const SILENT: Duration = Duration::from_secs(1);
@@ -35,7 +36,8 @@ pub fn register(worker: Worker, config: &KindsConfig) -> io::Result<Worker> {
         .handle("noop", |_: Run| async {})
         .handle("sleep", sleep)
         .handle("fail", |run: Run| async move { fail(&run) })
-        .handle_blocking("resize_image", move |run: Run| resize_image(&run, &root, &limits)))
+        .handle_blocking("resize_image", move |run: Run| resize_image(&run, &root, &limits))
+        .handle_blocking("summarize_text", |run: Run| summarize_text(&run)))
 }
 
 async fn sleep(run: Run) -> Outcome {
@@ -91,6 +93,18 @@ fn resize_image(run: &Run, root: &FilesRoot, limits: &ImageLimits) -> Outcome {
     };
     match resize(&job, root, limits, &|| run.stop_reason().is_some()) {
         Ok(resized) => Outcome::done_with(&resized),
+        Err(KindError::Cancelled) => stopped(run.stop_reason().unwrap_or(StopReason::Shutdown)),
+        Err(error) => failed(error),
+    }
+}
+
+fn summarize_text(run: &Run) -> Outcome {
+    let job = match run.decode_or_dead::<SummarizeText>() {
+        Ok(job) => job,
+        Err(dead) => return dead,
+    };
+    match summarize(&job, &|| run.stop_reason().is_some()) {
+        Ok(summary) => Outcome::done_with(&summary),
         Err(KindError::Cancelled) => stopped(run.stop_reason().unwrap_or(StopReason::Shutdown)),
         Err(error) => failed(error),
     }

@@ -8,6 +8,7 @@ mod error; // what can go wrong, and whether another attempt could help
 mod files; // the one folder that jobs may read and write
 mod picture; // pixels: decode, scale, encode
 mod resize_image; // the kind `resize_image`: a picture in, a smaller one out
+mod summary; // the kind `summarize_text`: the sentences that say most of a text
 mod handlers; // each kind as a handler of a worker
 pub mod sample; // a photo to show them with
 
@@ -17,3 +18,4 @@ pub use files::FilesRoot;
 pub use handlers::{KindsConfig, register};
 pub use picture::{Fit, Format, MAX_SIDE};
 pub use resize_image::{ImageFile, ImageLimits, ResizeImage, Resized, resize};
+pub use summary::{MAX_TEXT_BYTES, MAX_WORDS, SummarizeText, Summary, summarize};

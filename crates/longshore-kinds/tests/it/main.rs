@@ -8,4 +8,5 @@ mod formats; // every format in and out, transparency, colour profiles
 mod orientation; // photographs that lie on their side
 mod payload; // what a payload may say
 mod refusals; // too large, damaged, not a picture
+mod summaries; // what a summary says and how long it is
 mod whole_files; // never half an output, never a left-over
