@@ -6,6 +6,7 @@ both!(
     everything_said_is_stored,
     a_payload_comes_from_a_file_or_from_stdin,
     wait_exits_by_the_outcome,
+    a_text_is_summarised,
     wait_says_when_nobody_runs_the_kind,
     a_unique_job_is_enqueued_once,
     many_jobs_come_in_lines,
@@ -116,6 +117,21 @@ fn wait_exits_by_the_outcome(place: Place) {
     assert_eq!(place.run(&["jobs", "cancel", id, "--why", "enough"]).code, 0);
     place.until("it is cancelled", || place.state(id) == "cancelled");
     assert_eq!(place.json(&["jobs", "show", id])["cancel"]["why"], "enough");
+}
+
+fn a_text_is_summarised(place: Place) {
+    let place = place.migrated();
+    let _server = place.serve(&[]);
+    let payload =
+        r#"{"text": "Rain fell on the roof. The roof let the rain in. He ate.", "max_words": 6}"#;
+    let made = place.run(&["enqueue", "summarize_text", "--payload", payload, "--wait", "--json"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    assert!(made.out.contains(r#""summary":"The roof let the rain in.""#), "{made:?}");
+
+    let payload = r#"{"text": "x", "max_words": 0}"#;
+    let refused = place.run(&["enqueue", "summarize_text", "--payload", payload, "--wait"]);
+    assert_eq!(refused.code, 8, "{refused:?}");
+    assert!(refused.err.contains("`max_words` is 0, it must be from 1 to 10000"), "{refused:?}");
 }
 
 fn wait_says_when_nobody_runs_the_kind(place: Place) {
