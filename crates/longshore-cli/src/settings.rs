@@ -2,12 +2,12 @@
 
 mod http;
 mod keys;
+mod kinds;
 mod layers;
 mod queues;
 mod remote;
 mod store;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use longshore_server::wire::Span;
 
 pub use http::HttpSettings;
+pub use kinds::KindsSettings;
 pub(crate) use layers::{Way, load};
 pub use queues::Queues;
 pub use remote::{RemoteSettings, TokenText};
@@ -74,13 +75,6 @@ pub struct WorkerSettings {
     pub audit: Span,
 }
 
-/// What built-in kinds may do.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct KindsSettings {
-    /// The folder whose files jobs may read and write. Default: the working folder.
-    pub files_root: PathBuf,
-}
-
 /// What a job may be at most.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LimitsSettings {
@@ -133,7 +127,7 @@ impl Default for Settings {
                 audit: Span(worker.audit_for),
             },
             http: HttpSettings::default(),
-            kinds: KindsSettings { files_root: ".".into() },
+            kinds: KindsSettings::default(),
             limits: LimitsSettings { payload_bytes: Limits::default().payload_bytes },
             log: LogSettings { format: LogFormat::Auto, level: String::new() },
         }

@@ -84,6 +84,14 @@ pub enum KindError {
         /// The system's complaint.
         source: io::Error,
     },
+    /// A program ended, and not well.
+    #[error("{}", exit_words(*status, said))]
+    Exit {
+        /// Its code, or the signal that killed it.
+        status: std::process::ExitStatus,
+        /// What it said last.
+        said: String,
+    },
     /// The work stopped half-way because it was asked to; nothing was written.
     #[error("cancelled")]
     Cancelled,
@@ -101,7 +109,12 @@ impl KindError {
             | Self::UnsupportedFormat { .. }
             | Self::Undecodable { .. }
             | Self::Unencodable { .. } => true,
-            Self::Missing { .. } | Self::Io { .. } | Self::Cancelled => false,
+            Self::Missing { .. } | Self::Io { .. } | Self::Exit { .. } | Self::Cancelled => false,
         }
     }
+}
+
+/// `exit status: 3: no such table`.
+fn exit_words(status: std::process::ExitStatus, said: &str) -> String {
+    if said.is_empty() { status.to_string() } else { format!("{status}: {said}") }
 }

@@ -76,6 +76,22 @@ impl FilesRoot {
         sync(&folder).map_err(|e| place.error("write", e))
     }
 
+    /// Opens an existing folder below it, or itself as `.`.
+    pub(crate) fn folder(&self, path: &str, field: &'static str) -> Result<Dir, KindError> {
+        if path == "." {
+            return self.dir.try_clone().map_err(|source| KindError::Io {
+                doing: "open",
+                field,
+                source,
+            });
+        }
+        let place = Place::new(field, path)?;
+        self.dir.open_dir(place.path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => KindError::Missing { field },
+            _ => place.error("open", error),
+        })
+    }
+
     /// Opens the folder that `place` is in; makes it, and those above it, if need be.
     fn folder_of(&self, place: Place<'_>) -> io::Result<Dir> {
         let path = match place.path.parent() {

@@ -9,6 +9,7 @@ use longshore::{JobError, Outcome, Run, StopReason, Worker};
 
 use crate::demo::{Fail, Sleep};
 use crate::error::KindError;
+use crate::exec::{Exec, ExecConfig, ExecFor, execute};
 use crate::files::FilesRoot;
 use crate::resize_image::{ImageLimits, ResizeImage, resize};
 use crate::summary::{SummarizeText, summarize};
@@ -23,6 +24,8 @@ pub struct KindsConfig {
     pub files_root: PathBuf,
     /// What one `resize_image` job may use.
     pub image_limits: ImageLimits,
+    /// What `exec` jobs may do.
+    pub exec: ExecConfig,
 }
 
 /// Adds every built-in kind to a worker.
@@ -31,12 +34,14 @@ pub struct KindsConfig {
 /// If the folder for files cannot be opened.
 pub fn register(worker: Worker, config: &KindsConfig) -> io::Result<Worker> {
     let root = Arc::new(FilesRoot::open(&config.files_root)?);
-    let limits = config.image_limits;
+    let (limits, may) = (config.image_limits, config.exec.clone());
+    let folder = Arc::clone(&root);
     Ok(worker
         .handle("noop", |_: Run| async {})
         .handle("sleep", sleep)
         .handle("fail", |run: Run| async move { fail(&run) })
         .handle_blocking("resize_image", move |run: Run| resize_image(&run, &root, &limits))
+        .handle_blocking("exec", move |run: Run| exec(&run, &folder, &may))
         .handle_blocking("summarize_text", |run: Run| summarize_text(&run)))
 }
 
@@ -93,6 +98,19 @@ fn resize_image(run: &Run, root: &FilesRoot, limits: &ImageLimits) -> Outcome {
     };
     match resize(&job, root, limits, &|| run.stop_reason().is_some()) {
         Ok(resized) => Outcome::done_with(&resized),
+        Err(KindError::Cancelled) => stopped(run.stop_reason().unwrap_or(StopReason::Shutdown)),
+        Err(error) => failed(error),
+    }
+}
+
+fn exec(run: &Run, root: &FilesRoot, may: &ExecConfig) -> Outcome {
+    let job = match run.decode_or_dead::<Exec>() {
+        Ok(job) => job,
+        Err(dead) => return dead,
+    };
+    let of = ExecFor { job: run.id().to_string(), attempt: run.attempt() };
+    match execute(&job, (root, may), &of, &|| run.stop_reason().is_some()) {
+        Ok(executed) => Outcome::done_with(&executed),
         Err(KindError::Cancelled) => stopped(run.stop_reason().unwrap_or(StopReason::Shutdown)),
         Err(error) => failed(error),
     }

@@ -8,12 +8,14 @@ mod error; // what can go wrong, and whether another attempt could help
 mod files; // the one folder that jobs may read and write
 mod picture; // pixels: decode, scale, encode
 mod resize_image; // the kind `resize_image`: a picture in, a smaller one out
+mod exec; // the kind `exec`: a program of this machine
 mod summary; // the kind `summarize_text`: the sentences that say most of a text
 mod handlers; // each kind as a handler of a worker
 pub mod sample; // a photo to show them with
 
 pub use demo::{Fail, Noop, Sleep};
 pub use error::KindError;
+pub use exec::{Exec, ExecConfig, ExecFor, Executed, MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, execute};
 pub use files::FilesRoot;
 pub use handlers::{KindsConfig, register};
 pub use picture::{Fit, Format, MAX_SIDE};

@@ -4,9 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use longshore::{Backoff, NewJob, State, Worker};
-use longshore_kinds::{
-    Fail, ImageFile, ImageLimits, KindsConfig, Noop, ResizeImage, Resized, Sleep, sample,
-};
+use longshore_kinds::{Fail, ImageFile, Noop, ResizeImage, Resized, Sleep, sample};
 
 use crate::app::{BoxError, Demo};
 use crate::settings::Settings;
@@ -15,8 +13,7 @@ use crate::settings::Settings;
 const FOLDER: &str = "longshore-demo";
 
 pub(crate) fn register(worker: Worker, settings: &Settings) -> Result<Worker, BoxError> {
-    let files_root = settings.kinds.files_root.clone();
-    let config = KindsConfig { files_root, image_limits: ImageLimits::default() };
+    let config = settings.kinds.config()?;
     longshore_kinds::register(worker, &config).map_err(|error| {
         format!("kinds.files_root: {}: {error}", config.files_root.display()).into()
     })

@@ -6,6 +6,7 @@ both!(
     everything_said_is_stored,
     a_payload_comes_from_a_file_or_from_stdin,
     wait_exits_by_the_outcome,
+    a_program_runs_if_the_operator_allowed_it,
     a_text_is_summarised,
     wait_says_when_nobody_runs_the_kind,
     a_unique_job_is_enqueued_once,
@@ -117,6 +118,35 @@ fn wait_exits_by_the_outcome(place: Place) {
     assert_eq!(place.run(&["jobs", "cancel", id, "--why", "enough"]).code, 0);
     place.until("it is cancelled", || place.state(id) == "cancelled");
     assert_eq!(place.json(&["jobs", "show", id])["cancel"]["why"], "enough");
+}
+
+fn a_program_runs_if_the_operator_allowed_it(place: Place) {
+    let place = place.migrated();
+    place.write("longshore.toml", "[kinds]\nexec_programs = \"/bin/echo, /bin/sleep\"\n");
+    let _server = place.serve(&[]);
+    let payload = |argv: &str| format!(r#"{{"argv": {argv}}}"#);
+    let run = |argv: &str| {
+        place.run(&[
+            "enqueue",
+            "exec",
+            "--payload",
+            &payload(argv),
+            "--wait",
+            "--max-attempts",
+            "1",
+        ])
+    };
+    let echoed = run(r#"["/bin/echo", "a  b", "$HOME"]"#);
+    assert_eq!(echoed.code, 0, "{echoed:?}");
+    assert!(echoed.out.contains(r#""stdout":"a  b $HOME""#), "{echoed:?}");
+    let refused = run(r#"["/bin/cat", "/etc/passwd"]"#);
+    assert_eq!(refused.code, 8, "{refused:?}");
+    assert!(refused.err.contains("a program that the operator did not allow"), "{refused:?}");
+
+    let id = place.enqueue(&["exec", "--payload", &payload(r#"["/bin/sleep", "60"]"#)]);
+    place.until("it runs", || place.state(&id) == "running");
+    assert_eq!(place.run(&["jobs", "cancel", &id]).code, 0);
+    place.until("it is cancelled", || place.state(&id) == "cancelled");
 }
 
 fn a_text_is_summarised(place: Place) {

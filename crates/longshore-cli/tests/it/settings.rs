@@ -82,4 +82,12 @@ fn settings_that_cannot_work_are_all_named() {
     let said = Place::empty().run(&["serve", "--files-root", "absent"]);
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.err.contains("kinds.files_root: absent: "), "{said:?}");
+    let place = Place::empty();
+    place.write("longshore.toml", "[kinds]\nexec_programs = \"convert\"\n");
+    let said = place.run(&["serve"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(
+        said.err.contains("kinds.exec_programs has `convert`; write the whole path"),
+        "{said:?}"
+    );
 }

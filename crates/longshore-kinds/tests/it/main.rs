@@ -6,6 +6,7 @@ mod escapes; // no path leads out of the files folder
 mod fits; // contain, cover, fill
 mod formats; // every format in and out, transparency, colour profiles
 mod orientation; // photographs that lie on their side
+mod programs; // what `exec` runs and refuses
 mod payload; // what a payload may say
 mod refusals; // too large, damaged, not a picture
 mod summaries; // what a summary says and how long it is
