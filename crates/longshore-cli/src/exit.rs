@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use longshore::StoreError;
 use longshore::job::Invalid;
 use longshore::query::QueryError;
+use longshore_server::problem::Problem;
 
 use crate::print::visible;
 
@@ -105,6 +106,13 @@ impl From<QueryError> for Failure {
         let mut failure = Failure::usage("the query cannot be read");
         failure.below = error.to_string().lines().map(str::to_owned).collect();
         failure
+    }
+}
+
+/// What a body of the API says, and cannot mean.
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        Failure::usage(problem.detail())
     }
 }
 

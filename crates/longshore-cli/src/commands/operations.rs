@@ -51,8 +51,7 @@ fn wanted(args: StartArgs) -> Result<OperationBody, Failure> {
         queue: args.queue,
     };
     // What is wrong with them is said before what is wrong with the query.
-    let checked = arguments.clone().into_action(word.get_name(), Timestamp::now());
-    checked.map_err(|problem| Failure::usage(problem.detail().to_owned()))?;
+    arguments.clone().into_action(word.get_name(), Timestamp::now())?;
     let query = args.matching.unwrap_or_default();
     Filter::parse(&query)?;
     let (everything, why) = (args.everything, args.why);

@@ -1,10 +1,10 @@
 //! Tokens and users.
 
-use longshore::access::{MAX_USERS, NewToken, NewUser, TokenId, UserChange};
+use longshore::Client;
+use longshore::access::{MAX_USERS, TokenId, UserRow};
 use longshore_server::hash_password;
 use longshore_server::wire::{
-    ChangeUserBody, MadeTokenView, NewTokenBody, NewUserBody, TokenView, TokensView, UserView,
-    UsersView,
+    ChangeUserBody, MadeTokenView, NewTokenBody, NewUserBody, TokensView, UserView, UsersView,
 };
 
 use super::Door;
@@ -20,15 +20,7 @@ impl Door {
     ) -> Result<MadeTokenView, Failure> {
         match self {
             Door::Database(client) => {
-                let mut token = NewToken::new(&body.name, by);
-                if let Some(role) = &body.role {
-                    token = token.role(role);
-                }
-                token = body.rights.iter().fold(token, |token, right| token.right(right));
-                if let Some(span) = body.expires_in {
-                    token = token.expires_in(span.0);
-                }
-                let made = client.create_token(token).await?;
+                let made = client.create_token(body.token(by)).await?;
                 Ok(MadeTokenView::new(&body.name, &made))
             }
             Door::Server(remote) => remote.read(&Ask::post(["tokens"]).json(&body)).await,
@@ -38,10 +30,7 @@ impl Door {
     /// All tokens, live ones first.
     pub async fn tokens(&self) -> Result<TokensView, Failure> {
         match self {
-            Door::Database(client) => {
-                let tokens = client.tokens().await?.into_iter().map(TokenView::from).collect();
-                Ok(TokensView { tokens })
-            }
+            Door::Database(client) => Ok(client.tokens().await?.into()),
             Door::Server(remote) => remote.read(&Ask::get(["tokens"])).await,
         }
     }
@@ -61,12 +50,7 @@ impl Door {
         match self {
             Door::Database(client) => {
                 let password = hash_password(&body.password.0).map_err(Failure::usage)?;
-                let mut user = NewUser::new(&body.name, password, by);
-                if let Some(role) = &body.role {
-                    user = user.role(role);
-                }
-                user = body.rights.iter().fold(user, |user, right| user.right(right));
-                if !client.create_user(user).await? {
+                if !client.create_user(body.user(password, by)).await? {
                     return Err(match client.users().await?.len() >= MAX_USERS {
                         true => {
                             let words =
@@ -76,7 +60,7 @@ impl Door {
                         false => taken(&body.name),
                     });
                 }
-                self.user(&body.name).await
+                Ok(user(client, &body.name).await?.into())
             }
             Door::Server(remote) => {
                 let added = remote.read(&Ask::post(["users"]).json(&body)).await;
@@ -91,10 +75,7 @@ impl Door {
     /// All users, by name.
     pub async fn users(&self) -> Result<UsersView, Failure> {
         match self {
-            Door::Database(client) => {
-                let users = client.users().await?.into_iter().map(UserView::from).collect();
-                Ok(UsersView { users })
-            }
+            Door::Database(client) => Ok(client.users().await?.into()),
             Door::Server(remote) => remote.read(&Ask::get(["users"])).await,
         }
     }
@@ -103,22 +84,13 @@ impl Door {
     pub async fn change_user(&self, name: &str, body: ChangeUserBody) -> Result<UserView, Failure> {
         match self {
             Door::Database(client) => {
-                let (now, _) = client.user(name).await?.ok_or_else(|| missing(name))?;
-                let mut change = UserChange::default();
-                if body.role.is_some() || body.rights.is_some() {
-                    let role = body.role.unwrap_or(now.role);
-                    change = change.grant(role, body.rights.unwrap_or(now.rights));
-                }
-                if let Some(disabled) = body.disabled {
-                    change = change.disabled(disabled);
-                }
-                if let Some(password) = body.password {
-                    change = change.password(hash_password(&password.0).map_err(Failure::usage)?);
-                }
-                if !client.change_user(name, change).await? {
+                let now = user(client, name).await?;
+                let password = body.password.as_ref().map(|password| hash_password(&password.0));
+                let password = password.transpose().map_err(Failure::usage)?;
+                if !client.change_user(name, body.change(&now, password)).await? {
                     return Err(missing(name));
                 }
-                self.user(name).await
+                Ok(user(client, name).await?.into())
             }
             Door::Server(remote) => {
                 let changed = remote.read(&Ask::patch(["users", name]).json(&body)).await;
@@ -138,13 +110,10 @@ impl Door {
         };
         if removed { Ok(()) } else { Err(missing(name)) }
     }
+}
 
-    /// One user. The API has them in a list alone.
-    async fn user(&self, name: &str) -> Result<UserView, Failure> {
-        let lower = name.to_lowercase();
-        let users = self.users().await?.users;
-        users.into_iter().find(|user| user.name == lower).ok_or_else(|| missing(name))
-    }
+async fn user(client: &Client, name: &str) -> Result<UserRow, Failure> {
+    client.user(name).await?.map(|(user, _)| user).ok_or_else(|| missing(name))
 }
 
 /// That it is not there is an answer.

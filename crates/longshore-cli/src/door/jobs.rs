@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use longshore::store::{AskCancel, Effort, ListQuery, LogQuery, Position};
-use longshore::{Edit, Filter, JobId, State};
+use longshore::{Client, Edit, Filter, JobId, JobRow, State};
 use longshore_server::wire::{
-    CancelBody, CountView, EditBody, JobView, LogsView, PageView, RescheduleBody, RetryBody,
-    ShownView, VERSIONS, within,
+    CancelBody, CountView, EditBody, LogsView, PageView, RescheduleBody, RetryBody, ShownView,
+    VERSIONS, within,
 };
 
 use super::{Door, nobody_else, only_here, raw};
@@ -17,10 +17,7 @@ impl Door {
     /// A job with how far it is.
     pub async fn job(&self, id: JobId) -> Result<ShownView, Failure> {
         match self {
-            Door::Database(client) => {
-                let job = JobView::from(client.get(id).await?);
-                Ok(ShownView { job, progress: client.progress(id).await? })
-            }
+            Door::Database(client) => shown(client, client.get(id).await?).await,
             Door::Server(remote) => remote.read(&Ask::get(["jobs", &id.to_string()])).await,
         }
     }
@@ -28,10 +25,7 @@ impl Door {
     /// The same with what is hidden.
     pub async fn reveal(&self, id: JobId) -> Result<ShownView, Failure> {
         match self {
-            Door::Database(client) => {
-                let job = JobView::from(client.reveal(id).await?);
-                Ok(ShownView { job, progress: client.progress(id).await? })
-            }
+            Door::Database(client) => shown(client, client.reveal(id).await?).await,
             Door::Server(remote) => {
                 remote.read(&Ask::get(["jobs", &id.to_string(), "reveal"])).await
             }
@@ -41,10 +35,7 @@ impl Door {
     /// The job once it ended, or as it is after this span.
     pub async fn wait(&self, id: JobId, span: Duration) -> Result<ShownView, Failure> {
         match self {
-            Door::Database(client) => {
-                let job = JobView::from(client.wait(id, Some(span)).await?);
-                Ok(ShownView { job, progress: client.progress(id).await? })
-            }
+            Door::Database(client) => shown(client, client.wait(id, Some(span)).await?).await,
             Door::Server(remote) => {
                 let ms = format!("{}ms", span.as_millis());
                 let ask = Ask::get(["jobs", &id.to_string(), "wait"]).with("timeout", &ms);
@@ -198,6 +189,11 @@ impl Door {
             Door::Server(remote) => remote.done(&Ask::delete(["jobs", &id.to_string()])).await,
         }
     }
+}
+
+async fn shown(client: &Client, job: JobRow) -> Result<ShownView, Failure> {
+    let progress = client.progress(job.id).await?;
+    Ok(ShownView { job: job.into(), progress })
 }
 
 /// How a cancel is asked for.

@@ -1,7 +1,7 @@
 //! Operations: one action on all jobs that match.
 
 use longshore::operation::{NewOperation, OperationAsk, OperationId};
-use longshore::{Filter, Helper, Timestamp};
+use longshore::{Helper, Timestamp};
 use longshore_server::wire::{DryRunView, OperationBody, OperationView, OperationsView};
 
 use super::Door;
@@ -17,7 +17,7 @@ impl Door {
     ) -> Result<DryRunView, Failure> {
         match self {
             Door::Database(client) => {
-                let new = new_operation(body, client.now().await?, by)?;
+                let new = new_operation(&body, client.now().await?, by)?;
                 Ok(client.try_operation(&new).await?.into())
             }
             Door::Server(remote) => {
@@ -35,7 +35,7 @@ impl Door {
     ) -> Result<OperationView, Failure> {
         match self {
             Door::Database(client) => {
-                let new = new_operation(body, client.now().await?, by)?;
+                let new = new_operation(&body, client.now().await?, by)?;
                 Ok(client.start_operation(new).await?.into())
             }
             Door::Server(remote) => remote.read(&Ask::post(["operations"]).json(&body)).await,
@@ -99,17 +99,6 @@ impl Door {
     }
 }
 
-fn new_operation(body: OperationBody, now: Timestamp, by: &str) -> Result<NewOperation, Failure> {
-    let action = body
-        .arguments
-        .into_action(&body.action, now)
-        .map_err(|problem| Failure::usage(problem.detail().to_owned()))?;
-    let mut new = NewOperation::new(action, Filter::parse(&body.query)?).by(by);
-    if body.everything {
-        new = new.everything();
-    }
-    Ok(match &body.why {
-        Some(why) => new.why(why),
-        None => new,
-    })
+fn new_operation(body: &OperationBody, now: Timestamp, by: &str) -> Result<NewOperation, Failure> {
+    Ok(body.operation(body.action(now)?, by)?)
 }

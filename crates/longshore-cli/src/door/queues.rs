@@ -1,9 +1,8 @@
 //! Queues, kinds and nodes.
 
-use longshore::store::{NewPause, NodeId, PauseScope};
+use longshore::store::{NodeId, PauseScope};
 use longshore_server::wire::{
-    EmptiedView, KindView, KindsView, NodesView, PauseBody, PauseView, QueueView, QueuesView,
-    ResumedView,
+    EmptiedView, KindsView, NodesView, PauseBody, PauseView, QueueView, QueuesView, ResumedView,
 };
 
 use super::{Door, nobody_else};
@@ -33,10 +32,7 @@ impl Door {
     /// All queues that somebody knows of.
     pub async fn queues(&self) -> Result<QueuesView, Failure> {
         match self {
-            Door::Database(client) => {
-                let queues = client.queues().await?.into_iter().map(QueueView::from).collect();
-                Ok(QueuesView { queues })
-            }
+            Door::Database(client) => Ok(client.queues().await?.into()),
             Door::Server(remote) => remote.read(&Ask::get(["queues"])).await,
         }
     }
@@ -44,10 +40,7 @@ impl Door {
     /// All kinds that somebody knows of.
     pub async fn kinds(&self) -> Result<KindsView, Failure> {
         match self {
-            Door::Database(client) => {
-                let kinds = client.kinds().await?.into_iter().map(KindView::from).collect();
-                Ok(KindsView { kinds })
-            }
+            Door::Database(client) => Ok(client.kinds().await?.into()),
             Door::Server(remote) => remote.read(&Ask::get(["kinds"])).await,
         }
     }
@@ -57,15 +50,7 @@ impl Door {
         let PauseAsk { scope, name, body, by, user } = ask;
         match self {
             Door::Database(client) => {
-                let mut pause = NewPause::of(scope, name);
-                pause.by = by.or(user);
-                pause.why = body.why;
-                if let Some(span) = body.lasting {
-                    pause = pause.lasting(span.0);
-                }
-                if let Some(until) = body.until {
-                    pause = pause.until(until);
-                }
+                let pause = body.into_pause(scope, &name, by.or(user).as_deref())?;
                 Ok(client.pause(pause).await?.into())
             }
             Door::Server(remote) => {

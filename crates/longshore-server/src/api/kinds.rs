@@ -15,8 +15,7 @@ use crate::wire::{KindView, KindsView, PauseBody, PauseView, ResumedView};
 #[utoipa::path(get, path = "/kinds", tag = "kinds", operation_id = "kinds.list",
     responses((status = 200, description = "The kinds, by name.", body = KindsView)))]
 pub(super) async fn list(State(app): State<App>) -> Result<Json<KindsView>> {
-    let kinds = app.client.kinds().await?.into_iter().map(KindView::from).collect();
-    Ok(Json(KindsView { kinds }))
+    Ok(Json(app.client.kinds().await?.into()))
 }
 
 /// One kind, with its JSON Schema where the program tells one.
@@ -48,7 +47,8 @@ pub(super) async fn pause(
 ) -> Result<Json<PauseView>> {
     let body: PauseBody = or_default(&body)?;
     note.why(body.why.as_deref());
-    let pause = app.client.pause(body.into_pause(PauseScope::Kind, &name, &who.name)?).await?;
+    let pause =
+        app.client.pause(body.into_pause(PauseScope::Kind, &name, Some(&who.name))?).await?;
     Ok(Json(pause.into()))
 }
 

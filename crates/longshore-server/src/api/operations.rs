@@ -6,8 +6,7 @@ use axum::http::header::LOCATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use longshore::Filter;
-use longshore::operation::{Action, MAX_OPERATIONS, NewOperation, OperationAsk, OperationId};
+use longshore::operation::{Action, MAX_OPERATIONS, OperationAsk, OperationId};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -75,15 +74,9 @@ pub(crate) async fn start(
 ) -> Result<Response> {
     let body: OperationBody = body.read()?;
     note.why(body.why.as_deref());
-    let action = body.arguments.into_action(&body.action, app.client.now().await?)?;
+    let action = body.action(app.client.now().await?)?;
     who.check(right_of(&action))?;
-    let mut new = NewOperation::new(action, Filter::parse(&body.query)?).by(&who.name);
-    if body.everything {
-        new = new.everything();
-    }
-    if let Some(why) = &body.why {
-        new = new.why(why);
-    }
+    let new = body.operation(action, &who.name)?;
     if body.dry_run {
         let dry = app.client.try_operation(&new).await?;
         return Ok(Json(DryRunView::from(dry)).into_response());

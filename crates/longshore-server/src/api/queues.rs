@@ -17,8 +17,7 @@ use crate::wire::{EmptiedView, PauseBody, QueueView, QueuesView, ResumedQueueVie
 #[utoipa::path(get, path = "/queues", tag = "queues", operation_id = "queues.list",
     responses((status = 200, description = "The queues, by name.", body = QueuesView)))]
 pub(super) async fn list(State(app): State<App>) -> Result<Json<QueuesView>> {
-    let queues = app.client.queues().await?.into_iter().map(QueueView::from).collect();
-    Ok(Json(QueuesView { queues }))
+    Ok(Json(app.client.queues().await?.into()))
 }
 
 /// One queue.
@@ -53,7 +52,7 @@ pub(super) async fn pause(
 ) -> Result<Json<QueueView>> {
     let body: PauseBody = or_default(&body)?;
     note.why(body.why.as_deref());
-    app.client.pause(body.into_pause(PauseScope::Queue, &name, &who.name)?).await?;
+    app.client.pause(body.into_pause(PauseScope::Queue, &name, Some(&who.name))?).await?;
     fresh(&app, name).await
 }
 

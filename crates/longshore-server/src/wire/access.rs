@@ -3,7 +3,9 @@
 use std::fmt;
 
 use longshore::Timestamp;
-use longshore::access::{MadeToken, SessionRow, TokenRow, UserRow};
+use longshore::access::{
+    MadeToken, NewToken, NewUser, PasswordHash, SessionRow, TokenRow, UserChange, UserRow,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -61,6 +63,15 @@ pub struct NewUserBody {
     pub rights: Vec<String>,
 }
 
+impl NewUserBody {
+    /// The user that it describes. `password`: its own, hashed.
+    pub fn user(&self, password: PasswordHash, by: impl Into<String>) -> NewUser {
+        let user = NewUser::new(&self.name, password, by);
+        let user = self.role.iter().fold(user, |user, role| user.role(role));
+        self.rights.iter().fold(user, |user, right| user.right(right))
+    }
+}
+
 /// What is to be different about a user. Whatever it is, all sessions of the user end.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -76,6 +87,32 @@ pub struct ChangeUserBody {
     pub rights: Option<Vec<String>>,
     /// Whether the user is kept out.
     pub disabled: Option<bool>,
+}
+
+impl ChangeUserBody {
+    /// Role and rights of the user then, if it says anything of them. `now`: the user as it is.
+    pub fn grant(&self, now: &UserRow) -> Option<(Option<String>, Vec<String>)> {
+        if self.role.is_none() && self.rights.is_none() {
+            return None;
+        }
+        let role = self.role.clone().unwrap_or_else(|| now.role.clone());
+        Some((role, self.rights.clone().unwrap_or_else(|| now.rights.clone())))
+    }
+
+    /// The change that it describes. `password`: its own, hashed.
+    pub fn change(&self, now: &UserRow, password: Option<PasswordHash>) -> UserChange {
+        let mut change = UserChange::default();
+        if let Some((role, rights)) = self.grant(now) {
+            change = change.grant(role, rights);
+        }
+        if let Some(password) = password {
+            change = change.password(password);
+        }
+        match self.disabled {
+            Some(disabled) => change.disabled(disabled),
+            None => change,
+        }
+    }
 }
 
 /// Tells `null` from what is not said.
@@ -98,6 +135,16 @@ pub struct NewTokenBody {
     /// How long it works. Default: until it is revoked.
     #[schema(value_type = Option<String>, example = "30d")]
     pub expires_in: Option<Span>,
+}
+
+impl NewTokenBody {
+    /// The token that it describes.
+    pub fn token(&self, by: impl Into<String>) -> NewToken {
+        let token = NewToken::new(&self.name, by);
+        let token = self.role.iter().fold(token, |token, role| token.role(role));
+        let token = self.rights.iter().fold(token, |token, right| token.right(right));
+        self.expires_in.iter().fold(token, |token, span| token.expires_in(span.0))
+    }
 }
 
 /// Who one is, and what one may do.
@@ -242,6 +289,18 @@ impl MadeTokenView {
             created_at: made.created_at,
             expires_at: made.expires_at,
         }
+    }
+}
+
+impl From<Vec<UserRow>> for UsersView {
+    fn from(rows: Vec<UserRow>) -> UsersView {
+        UsersView { users: rows.into_iter().map(UserView::from).collect() }
+    }
+}
+
+impl From<Vec<TokenRow>> for TokensView {
+    fn from(rows: Vec<TokenRow>) -> TokensView {
+        TokensView { tokens: rows.into_iter().map(TokenView::from).collect() }
     }
 }
 

@@ -33,6 +33,12 @@ pub struct KindView {
     pub paused: Option<PauseView>,
 }
 
+impl From<Vec<KindRow>> for KindsView {
+    fn from(kinds: Vec<KindRow>) -> KindsView {
+        KindsView { kinds: kinds.into_iter().map(KindView::from).collect() }
+    }
+}
+
 impl From<KindRow> for KindView {
     fn from(kind: KindRow) -> KindView {
         KindView {

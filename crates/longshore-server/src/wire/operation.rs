@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use longshore::Timestamp;
-use longshore::operation::{Action, DryRun, OperationId, OperationRow, OperationState};
+use longshore::operation::{
+    Action, DryRun, NewOperation, OperationId, OperationRow, OperationState,
+};
+use longshore::query::QueryError;
 use longshore::store::Relation;
+use longshore::{Filter, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -43,6 +46,28 @@ pub struct OperationBody {
     #[serde(default)]
     #[schema(required = false)]
     pub dry_run: bool,
+}
+
+impl OperationBody {
+    /// What is done to each. `now`: the store's time.
+    ///
+    /// # Errors
+    /// It is no action, or an argument is missing, foreign or out of its range.
+    pub fn action(&self, now: Timestamp) -> Result<Action, Problem> {
+        self.arguments.clone().into_action(&self.action, now)
+    }
+
+    /// The operation that does this, in somebody's name.
+    ///
+    /// # Errors
+    /// The query cannot be read.
+    pub fn operation(&self, action: Action, by: &str) -> Result<NewOperation, QueryError> {
+        let mut new = NewOperation::new(action, Filter::parse(&self.query)?).by(by);
+        if self.everything {
+            new = new.everything();
+        }
+        Ok(self.why.iter().fold(new, |new, why| new.why(why)))
+    }
 }
 
 /// What belongs to an action; each names its own.

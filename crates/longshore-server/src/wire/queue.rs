@@ -26,9 +26,13 @@ pub struct PauseBody {
 }
 
 impl PauseBody {
-    /// The pause that it describes.
-    pub(crate) fn into_pause(self, scope: PauseScope, name: &str, by: &str) -> Result<NewPause> {
-        let mut pause = NewPause::of(scope, name).by(by);
+    /// The pause that it describes. `by`: who asks.
+    ///
+    /// # Errors
+    /// It says twice when it ends.
+    pub fn into_pause(self, scope: PauseScope, name: &str, by: Option<&str>) -> Result<NewPause> {
+        let mut pause = NewPause::of(scope, name);
+        pause.by = by.map(str::to_owned);
         pause.why = self.why;
         match (self.until, self.lasting) {
             (Some(_), Some(_)) => {
@@ -109,6 +113,12 @@ pub struct ResumedQueueView {
 pub struct EmptiedView {
     /// Jobs that are gone.
     pub removed: u64,
+}
+
+impl From<Vec<QueueRow>> for QueuesView {
+    fn from(rows: Vec<QueueRow>) -> QueuesView {
+        QueuesView { queues: rows.into_iter().map(QueueView::from).collect() }
+    }
 }
 
 impl From<QueueRow> for QueueView {

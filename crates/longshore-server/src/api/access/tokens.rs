@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use longshore::access::{NewToken, TokenId};
+use longshore::access::TokenId;
 use serde_json::json;
 
 use super::granted;
@@ -18,8 +18,7 @@ use crate::wire::{MadeTokenView, NewTokenBody, TokensView};
 #[utoipa::path(get, path = "/tokens", tag = "access", operation_id = "tokens.list",
     responses((status = 200, description = "The tokens.", body = TokensView)))]
 pub(crate) async fn list(State(app): State<App>) -> Result<Json<TokensView>> {
-    let tokens = app.client.tokens().await?;
-    Ok(Json(TokensView { tokens: tokens.into_iter().map(Into::into).collect() }))
+    Ok(Json(app.client.tokens().await?.into()))
 }
 
 /// Makes a token. Its secret is in this answer and nowhere else.
@@ -38,15 +37,7 @@ pub(crate) async fn create(
         return Err(Problem::value("/role", "a token gives a role, single rights, or both"));
     }
     granted(&who, body.role.as_deref(), &body.rights)?;
-    let mut token = NewToken::new(&body.name, &who.name);
-    if let Some(role) = &body.role {
-        token = token.role(role);
-    }
-    token = body.rights.iter().fold(token, |token, right| token.right(right));
-    if let Some(span) = body.expires_in {
-        token = token.expires_in(span.0);
-    }
-    let made = app.client.create_token(token).await?;
+    let made = app.client.create_token(body.token(&who.name)).await?;
     note.detail(json!({ "id": made.id.to_string(), "name": body.name, "role": body.role, "rights": body.rights }));
     Ok((StatusCode::CREATED, Json(MadeTokenView::new(&body.name, &made))))
 }

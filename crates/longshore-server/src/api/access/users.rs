@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use longshore::access::{MAX_USERS, NewUser, UserChange, UserRow};
+use longshore::access::{MAX_USERS, UserRow};
 use serde_json::json;
 
 use super::{granted, within};
@@ -20,8 +20,7 @@ use crate::wire::{ChangeUserBody, NewUserBody, UserView, UsersView};
 #[utoipa::path(get, path = "/users", tag = "access", operation_id = "users.list",
     responses((status = 200, description = "The users.", body = UsersView)))]
 pub(crate) async fn list(State(app): State<App>) -> Result<Json<UsersView>> {
-    let users = app.client.users().await?;
-    Ok(Json(UsersView { users: users.into_iter().map(Into::into).collect() }))
+    Ok(Json(app.client.users().await?.into()))
 }
 
 /// Adds a user.
@@ -38,11 +37,8 @@ pub(crate) async fn create(
 ) -> Result<(StatusCode, Json<UserView>)> {
     let body: NewUserBody = body.read()?;
     granted(&who, body.role.as_deref(), &body.rights)?;
-    let mut user = NewUser::new(&body.name, hashed(body.password.0).await?, &who.name);
-    if let Some(role) = &body.role {
-        user = user.role(role);
-    }
-    user = body.rights.iter().fold(user, |user, right| user.right(right));
+    let password = hashed(body.password.0.clone()).await?;
+    let user = body.user(password, &who.name);
     if !app.client.create_user(user).await? {
         if app.client.users().await?.len() >= MAX_USERS {
             let detail = format!("there are {MAX_USERS} users, the most there may be");
@@ -72,21 +68,15 @@ pub(crate) async fn change(
     let body: ChangeUserBody = body.read()?;
     let now = find(&app, &name).await?;
     within(&who, &grant_of(&now))?;
-    let mut change = UserChange::default();
-    if body.role.is_some() || body.rights.is_some() {
-        let role = body.role.clone().unwrap_or_else(|| now.role.clone());
-        let rights = body.rights.clone().unwrap_or_else(|| now.rights.clone());
+    if let Some((role, rights)) = body.grant(&now) {
         granted(&who, role.as_deref(), &rights)?;
-        change = change.grant(role, rights);
     }
-    let other_password = body.password.is_some();
-    if let Some(password) = body.password {
-        change = change.password(hashed(password.0).await?);
-    }
-    if let Some(disabled) = body.disabled {
-        change = change.disabled(disabled);
-    }
-    if !app.client.change_user(&name, change).await? {
+    let password = match &body.password {
+        Some(password) => Some(hashed(password.0.clone()).await?),
+        None => None,
+    };
+    let other_password = password.is_some();
+    if !app.client.change_user(&name, body.change(&now, password)).await? {
         return Err(missing());
     }
     let then = find(&app, &name).await?;
