@@ -39,7 +39,7 @@ impl Sleep {
             return Ok(Duration::from_secs_f64(self.seconds));
         }
         let problem = format!("is {}, it must be from 0 to {}", self.seconds, Self::MAX_SECONDS);
-        Err(KindError::Payload { field: "seconds", problem: problem.into() })
+        Err(KindError::payload("seconds", problem))
     }
 }
 

@@ -98,6 +98,11 @@ pub enum KindError {
 }
 
 impl KindError {
+    /// A field has a value that cannot be used.
+    pub(crate) fn payload(field: &'static str, problem: impl Into<Cow<'static, str>>) -> KindError {
+        KindError::Payload { field, problem: problem.into() }
+    }
+
     /// Whether every further attempt would fail the same way, so that the job should be dead at
     /// once. `false` for [`KindError::Cancelled`] too, which is not a failure: look for it first.
     pub fn is_permanent(&self) -> bool {
@@ -112,6 +117,24 @@ impl KindError {
             Self::Missing { .. } | Self::Io { .. } | Self::Exit { .. } | Self::Cancelled => false,
         }
     }
+}
+
+/// Refuses a number that is not from 1 to `max`.
+pub(crate) fn in_range(field: &'static str, value: u32, max: u32) -> Result<(), KindError> {
+    if (1..=max).contains(&value) {
+        return Ok(());
+    }
+    Err(KindError::payload(field, format!("is {value}, it must be from 1 to {max}")))
+}
+
+/// Refuses more than `limit` of what `unit` counts.
+pub(crate) fn at_most(
+    field: &'static str,
+    found: u64,
+    unit: &'static str,
+    limit: u64,
+) -> Result<(), KindError> {
+    if found <= limit { Ok(()) } else { Err(KindError::TooLarge { field, found, unit, limit }) }
 }
 
 /// `exit status: 3: no such table`.

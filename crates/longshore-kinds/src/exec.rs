@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::KindError;
+use crate::error::{KindError, at_most};
 use crate::files::FilesRoot;
 use child::Program;
 
@@ -90,8 +90,7 @@ impl Exec {
     /// # Errors
     /// [`KindError::Payload`] or [`KindError::TooLarge`], which name the field.
     pub fn check(&self, config: &ExecConfig) -> Result<(), KindError> {
-        let wrong =
-            |field, problem: String| Err(KindError::Payload { field, problem: problem.into() });
+        let wrong = |field, problem: String| Err(KindError::payload(field, problem));
         let count = self.argv.len();
         if !(1..=MAX_ARGUMENTS).contains(&count) {
             return wrong(
@@ -117,10 +116,7 @@ impl Exec {
                 return wrong(field, "has a NUL, which no program can be given".to_owned());
             }
             let found = texts.iter().map(|text| text.len() as u64).sum();
-            let limit = MAX_ARGUMENT_BYTES as u64;
-            if found > limit {
-                return Err(KindError::TooLarge { field, found, unit: "bytes", limit });
-            }
+            at_most(field, found, "bytes", MAX_ARGUMENT_BYTES as u64)?;
         }
         Ok(())
     }

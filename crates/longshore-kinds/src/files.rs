@@ -12,7 +12,7 @@ use cap_fs_ext::OpenOptionsSyncExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 
-use crate::error::KindError;
+use crate::error::{KindError, at_most};
 
 /// The folder that file jobs live in. Holds the folder open: if it is moved, jobs go on in it.
 #[derive(Debug)]
@@ -51,14 +51,14 @@ impl FilesRoot {
         if !metadata.is_file() {
             return Err(place.wrong("is not a file"));
         }
-        place.check_bytes(metadata.len(), max_bytes)?;
+        at_most(place.field, metadata.len(), "bytes", max_bytes)?;
 
         // The file may still be growing: count what really comes.
         let mut bytes = Vec::new();
         file.take(max_bytes.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(|e| place.error("read", e))?;
-        place.check_bytes(bytes.len() as u64, max_bytes)?;
+        at_most(place.field, bytes.len() as u64, "bytes", max_bytes)?;
         Ok(bytes)
     }
 
@@ -140,14 +140,7 @@ impl<'a> Place<'a> {
     }
 
     fn wrong(self, problem: &'static str) -> KindError {
-        KindError::Payload { field: self.field, problem: problem.into() }
-    }
-
-    fn check_bytes(self, found: u64, limit: u64) -> Result<(), KindError> {
-        if found <= limit {
-            return Ok(());
-        }
-        Err(KindError::TooLarge { field: self.field, found, unit: "bytes", limit })
+        KindError::payload(self.field, problem)
     }
 
     /// Sorts what the system said: another attempt helps, or the path is to blame.

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use longshore::{JobError, Outcome, Run, StopReason, Worker};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::demo::{Fail, Sleep};
 use crate::error::KindError;
-use crate::exec::{Exec, ExecConfig, ExecFor, execute};
+use crate::exec::{ExecConfig, ExecFor, execute};
 use crate::files::FilesRoot;
-use crate::resize_image::{ImageLimits, ResizeImage, resize};
-use crate::summary::{SummarizeText, summarize};
+use crate::resize_image::{ImageLimits, resize};
+use crate::summary::summarize;
 
 /// A shorter sleep says nothing, and a longer one no more often.
 const SILENT: Duration = Duration::from_secs(1);
@@ -40,9 +42,14 @@ pub fn register(worker: Worker, config: &KindsConfig) -> io::Result<Worker> {
         .handle("noop", |_: Run| async {})
         .handle("sleep", sleep)
         .handle("fail", |run: Run| async move { fail(&run) })
-        .handle_blocking("resize_image", move |run: Run| resize_image(&run, &root, &limits))
-        .handle_blocking("exec", move |run: Run| exec(&run, &folder, &may))
-        .handle_blocking("summarize_text", |run: Run| summarize_text(&run)))
+        .handle_blocking("resize_image", move |run: Run| {
+            blocking(&run, |job, stopped| resize(job, &root, &limits, stopped))
+        })
+        .handle_blocking("exec", move |run: Run| {
+            let of = ExecFor { job: run.id().to_string(), attempt: run.attempt() };
+            blocking(&run, |job, stopped| execute(job, (&folder, &may), &of, stopped))
+        })
+        .handle_blocking("summarize_text", |run: Run| blocking(&run, summarize)))
 }
 
 async fn sleep(run: Run) -> Outcome {
@@ -91,38 +98,17 @@ fn fail(run: &Run) -> Outcome {
     }
 }
 
-fn resize_image(run: &Run, root: &FilesRoot, limits: &ImageLimits) -> Outcome {
-    let job = match run.decode_or_dead::<ResizeImage>() {
+/// A job whose work blocks, and asks meanwhile whether to stop.
+fn blocking<T: DeserializeOwned, A: Serialize>(
+    run: &Run,
+    work: impl FnOnce(&T, &dyn Fn() -> bool) -> Result<A, KindError>,
+) -> Outcome {
+    let job = match run.decode_or_dead::<T>() {
         Ok(job) => job,
         Err(dead) => return dead,
     };
-    match resize(&job, root, limits, &|| run.stop_reason().is_some()) {
-        Ok(resized) => Outcome::done_with(&resized),
-        Err(KindError::Cancelled) => stopped(run.stop_reason().unwrap_or(StopReason::Shutdown)),
-        Err(error) => failed(error),
-    }
-}
-
-fn exec(run: &Run, root: &FilesRoot, may: &ExecConfig) -> Outcome {
-    let job = match run.decode_or_dead::<Exec>() {
-        Ok(job) => job,
-        Err(dead) => return dead,
-    };
-    let of = ExecFor { job: run.id().to_string(), attempt: run.attempt() };
-    match execute(&job, (root, may), &of, &|| run.stop_reason().is_some()) {
-        Ok(executed) => Outcome::done_with(&executed),
-        Err(KindError::Cancelled) => stopped(run.stop_reason().unwrap_or(StopReason::Shutdown)),
-        Err(error) => failed(error),
-    }
-}
-
-fn summarize_text(run: &Run) -> Outcome {
-    let job = match run.decode_or_dead::<SummarizeText>() {
-        Ok(job) => job,
-        Err(dead) => return dead,
-    };
-    match summarize(&job, &|| run.stop_reason().is_some()) {
-        Ok(summary) => Outcome::done_with(&summary),
+    match work(&job, &|| run.stop_reason().is_some()) {
+        Ok(answer) => Outcome::done_with(&answer),
         Err(KindError::Cancelled) => stopped(run.stop_reason().unwrap_or(StopReason::Shutdown)),
         Err(error) => failed(error),
     }

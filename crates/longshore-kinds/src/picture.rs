@@ -14,7 +14,7 @@ use image::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::error::KindError;
+use crate::error::{KindError, at_most};
 
 /// The longest side a picture may have, in pixels, on the way in and out: the most that WebP readers
 /// take.
@@ -155,15 +155,8 @@ impl Size {
     /// Refuses a size that is over the limits; `field` is the file that has it or would get it.
     pub(crate) fn check(self, field: &'static str, max_pixels: u64) -> Result<(), KindError> {
         let longer = self.width.max(self.height);
-        if longer > MAX_SIDE {
-            let (found, limit) = (longer.into(), MAX_SIDE.into());
-            return Err(KindError::TooLarge { field, found, unit: "pixels on a side", limit });
-        }
-        let found = u64::from(self.width) * u64::from(self.height);
-        if found > max_pixels {
-            return Err(KindError::TooLarge { field, found, unit: "pixels", limit: max_pixels });
-        }
-        Ok(())
+        at_most(field, longer.into(), "pixels on a side", MAX_SIDE.into())?;
+        at_most(field, u64::from(self.width) * u64::from(self.height), "pixels", max_pixels)
     }
 
     fn turned_if(self, turned: bool) -> Self {

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::KindError;
+use crate::error::{KindError, in_range};
 use crate::files::{FilesRoot, Place};
 use crate::picture::{Fit, Format, MAX_SIDE, Size, Source};
 
@@ -188,12 +188,4 @@ impl ImageFile {
 
 fn default_quality() -> u8 {
     85
-}
-
-fn in_range(field: &'static str, value: u32, max: u32) -> Result<(), KindError> {
-    if (1..=max).contains(&value) {
-        return Ok(());
-    }
-    let problem = format!("is {value}, it must be from 1 to {max}");
-    Err(KindError::Payload { field, problem: problem.into() })
 }

@@ -8,7 +8,7 @@ mod sentences; // where sentences end, and what their words are
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::KindError;
+use crate::error::{KindError, at_most, in_range};
 use centrality::Graph;
 use sentences::Sentence;
 
@@ -58,15 +58,8 @@ impl SummarizeText {
     /// # Errors
     /// [`KindError::Payload`] or [`KindError::TooLarge`], which name the field.
     pub fn check(&self) -> Result<(), KindError> {
-        if !(1..=MAX_WORDS).contains(&self.max_words) {
-            let problem = format!("is {}, it must be from 1 to {MAX_WORDS}", self.max_words);
-            return Err(KindError::Payload { field: "max_words", problem: problem.into() });
-        }
-        if self.text.len() > MAX_TEXT_BYTES {
-            let (found, limit) = (self.text.len() as u64, MAX_TEXT_BYTES as u64);
-            return Err(KindError::TooLarge { field: "text", found, unit: "bytes", limit });
-        }
-        Ok(())
+        in_range("max_words", self.max_words, MAX_WORDS)?;
+        at_most("text", self.text.len() as u64, "bytes", MAX_TEXT_BYTES as u64)
     }
 }
 
@@ -79,8 +72,7 @@ pub fn summarize(job: &SummarizeText, cancelled: &dyn Fn() -> bool) -> Result<Su
     job.check()?;
     let all = sentences::of(&job.text);
     if all.is_empty() {
-        let problem = "has no words".into();
-        return Err(KindError::Payload { field: "text", problem });
+        return Err(KindError::payload("text", "has no words"));
     }
     let graph = Graph::of(&all.iter().map(Sentence::terms).collect::<Vec<_>>());
     let ranks = graph.ranks(cancelled).ok_or(KindError::Cancelled)?;
