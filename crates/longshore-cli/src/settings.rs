@@ -161,6 +161,11 @@ impl Settings {
     }
 }
 
+/// The entries of a text that separates them by commas.
+fn listed(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|one| !one.is_empty())
+}
+
 fn host_name() -> Option<String> {
     let name = std::env::var("HOSTNAME")
         .or_else(|_| std::fs::read_to_string("/proc/sys/kernel/hostname"))

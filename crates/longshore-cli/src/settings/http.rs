@@ -6,6 +6,7 @@ use longshore_server::{Access, Rate, Role, ServerConfig};
 use serde::{Deserialize, Serialize};
 
 use super::layers::text_or;
+use super::listed;
 use crate::exit::Failure;
 
 /// Whether and how the API is served.
@@ -71,8 +72,7 @@ impl HttpSettings {
             }
             Some(role) => Access::Open(*role),
         };
-        let named = self.hosts.split(',').map(|host| host.trim().to_lowercase());
-        let mut hosts: Vec<String> = named.filter(|host| !host.is_empty()).collect();
+        let mut hosts: Vec<String> = listed(&self.hosts).map(str::to_lowercase).collect();
         if loopback {
             hosts.extend(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
             hosts.push(address.ip().to_string());

@@ -6,6 +6,7 @@ use longshore_kinds::{ExecConfig, ImageLimits, KindsConfig};
 use serde::{Deserialize, Serialize};
 
 use super::layers::text_or;
+use super::listed;
 
 /// What built-in kinds may do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,8 +47,4 @@ impl KindsSettings {
             exec: ExecConfig { programs, variables, output_bytes: self.exec_output_bytes },
         })
     }
-}
-
-fn listed(text: &str) -> impl Iterator<Item = &str> {
-    text.split(',').map(str::trim).filter(|one| !one.is_empty())
 }
