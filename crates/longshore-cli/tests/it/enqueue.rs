@@ -1,21 +1,11 @@
 //! `enqueue`: what goes in, and how `--wait` ends.
 
-use crate::harness::{Place, behind_a_server, both};
+use crate::harness::{Place, both};
 
 both!(
-    everything_said_is_stored,
-    a_payload_comes_from_a_file_or_from_stdin,
-    wait_exits_by_the_outcome,
     a_program_runs_if_the_operator_allowed_it,
-    a_text_is_summarised,
-    wait_says_when_nobody_runs_the_kind,
-    a_unique_job_is_enqueued_once,
-    many_jobs_come_in_lines,
-    a_wrong_line_is_named_and_the_rest_can_go_on,
-    lines_have_limits,
-);
-
-behind_a_server!(
+    a_text_is_summarised;
+    behind a server, too:
     everything_said_is_stored,
     a_payload_comes_from_a_file_or_from_stdin,
     wait_exits_by_the_outcome,

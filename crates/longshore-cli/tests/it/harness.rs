@@ -26,6 +26,10 @@ pub struct Place {
 /// Stamps each case for both databases. Without a PostgreSQL server its half does nothing; one test
 /// says so.
 macro_rules! both {
+    ($($here:ident),* $(,)?; behind a server, too: $($case:ident),+ $(,)?) => {
+        crate::harness::both!($($here,)* $($case,)+);
+        crate::harness::behind_a_server!($($case,)+);
+    };
     ($($case:ident),+ $(,)?) => {
         mod sqlite {
             $(#[test] fn $case() { super::$case(crate::harness::Place::empty()) })+

@@ -1,20 +1,10 @@
 //! `jobs`: list, show, cancel, retry, edit, delete.
 
-use crate::harness::{Place, behind_a_server, both};
+use crate::harness::{Place, both};
 
 both!(
-    pages_and_filters,
-    cancel_and_retry,
-    a_stored_text_cannot_drive_the_terminal,
-    a_waiting_job_is_changed,
-    a_payload_is_edited_in_an_editor,
-    jobs_are_deleted,
-    all_that_match_are_retried_and_deleted,
-    a_dead_job_is_retried_with_its_payload_mended,
-    what_a_run_says_is_shown_and_followed,
-);
-
-behind_a_server!(
+    cancel_and_retry;
+    behind a server, too:
     pages_and_filters,
     a_stored_text_cannot_drive_the_terminal,
     a_waiting_job_is_changed,

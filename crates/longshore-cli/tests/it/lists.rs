@@ -2,20 +2,11 @@
 
 use serde_json::Value;
 
-use crate::harness::{Place, Server, behind_a_server, both};
+use crate::harness::{Place, Server, both};
 
 both!(
-    a_query_picks_jobs,
-    a_wrong_query_is_underlined,
-    pages_go_forward_and_back,
-    a_rare_job_is_found_over_short_pages,
-    watching_a_job_ends_with_it,
-    watching_a_query_goes_on_until_it_is_told_to_end,
-    an_export_keeps_every_digit,
-    an_export_as_csv_reads_back,
-);
-
-behind_a_server!(
+    a_query_picks_jobs;
+    behind a server, too:
     a_wrong_query_is_underlined,
     pages_go_forward_and_back,
     a_rare_job_is_found_over_short_pages,

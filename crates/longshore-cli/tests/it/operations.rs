@@ -1,17 +1,11 @@
 //! `operations`, and `jobs … --matching`: with a node and without, waited for or left to the nodes.
 
-use crate::harness::{Place, Server, behind_a_server, both};
+use crate::harness::{Place, Server, both};
 
 both!(
     an_operation_is_done_where_no_node_is,
-    a_node_does_what_nobody_waits_for,
-    an_operation_is_steered,
-    ctrl_c_ends_the_waiting_and_not_the_operation,
-    what_cannot_be_meant_is_refused,
-    running_jobs_are_asked_to_stop,
-);
-
-behind_a_server!(
+    a_node_does_what_nobody_waits_for;
+    behind a server, too:
     an_operation_is_steered,
     ctrl_c_ends_the_waiting_and_not_the_operation,
     what_cannot_be_meant_is_refused,

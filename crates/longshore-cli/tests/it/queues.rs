@@ -1,14 +1,13 @@
 //! `queues`, `kinds`, `nodes`: what waits, what is paused, who runs it.
 
-use crate::harness::{Place, behind_a_server, both};
+use crate::harness::{Place, both};
 
 both!(
     a_queue_is_paused_resumed_and_emptied,
-    a_kind_is_shown_and_paused,
+    a_kind_is_shown_and_paused;
+    behind a server, too:
     a_node_is_made_quiet_and_stopped,
 );
-
-behind_a_server!(a_node_is_made_quiet_and_stopped,);
 
 fn a_queue_is_paused_resumed_and_emptied(place: Place) {
     let place = place.migrated();

@@ -61,19 +61,24 @@ async fn a_payload_at_its_limit_is_kept_and_one_above_is_refused(store: TestStor
     assert_eq!((status, code.as_str()), (413, "too_large"));
 }
 
+/// Where people are shown the job that lies at `path`.
+fn shown_at(path: &str) -> [String; 5] {
+    [
+        path.to_owned(),
+        format!("{path}/wait?timeout=0s"),
+        "/api/v1/jobs".to_owned(),
+        "/api/v1/jobs/export".to_owned(),
+        "/api/v1/jobs/export?format=csv".to_owned(),
+    ]
+}
+
 #[longshore::test(both)]
 async fn hidden_fields_are_shown_to_who_may_see_them(store: TestStore) {
     let api = Api::of(&store);
     let body = r#"{"kind": "k", "payload": {"pin": 1234, "n": 1}, "redacted": ["pin"]}"#;
     let id = api.add(body).await;
     let path = format!("/api/v1/jobs/{id}");
-    for path in [
-        path.clone(),
-        format!("{path}/wait?timeout=0s"),
-        "/api/v1/jobs".into(),
-        "/api/v1/jobs/export".into(),
-        "/api/v1/jobs/export?format=csv".into(),
-    ] {
+    for path in shown_at(&path) {
         let text = api.get(&path).await.text;
         assert!(!text.contains("1234") && text.contains("[redacted]"), "{path}: {text}");
     }
@@ -92,13 +97,7 @@ async fn what_is_called_like_a_secret_is_shown_nowhere(store: TestStore) {
         "http": {"Authorization": "s3cret-3", "db": {"auth_token": ["s3cret-4"]}}}}"#;
     let id = api.add(body).await;
     let path = format!("/api/v1/jobs/{id}");
-    for path in [
-        path.clone(),
-        format!("{path}/wait?timeout=0s"),
-        "/api/v1/jobs".into(),
-        "/api/v1/jobs/export".into(),
-        "/api/v1/jobs/export?format=csv".into(),
-    ] {
+    for path in shown_at(&path) {
         let text = api.get(&path).await.text;
         assert!(!text.contains("s3cret") && text.contains("[redacted]"), "{path}: {text}");
     }
