@@ -1,6 +1,6 @@
 //! Who asks, and what they may.
 
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::header::WWW_AUTHENTICATE;
 use axum::http::{HeaderMap, HeaderValue, Uri, request::Parts};
 use axum::middleware::Next;
@@ -87,19 +87,19 @@ impl Identity {
 #[derive(Clone)]
 struct Refused(Problem);
 
-/// Puts who asks into the request, or nobody.
-pub(crate) async fn identify(State(app): State<App>, mut request: Request, next: Next) -> Response {
+/// The request with who asks in it, or nobody.
+pub(crate) async fn identified(app: &App, mut request: Request) -> Request {
     request.extensions_mut().insert(app.clone());
     // Health must be told while the database is away, and needs nobody.
     if !is_health(request.uri().path()) {
         let shown = Shown::of(request.headers(), || cookie(request.headers(), request.uri()));
-        match who(&app, shown).await {
+        match who(app, shown).await {
             Ok(Some(identity)) => drop(request.extensions_mut().insert(identity)),
             Ok(None) => {}
             Err(problem) => drop(request.extensions_mut().insert(Refused(problem))),
         }
     }
-    next.run(request).await
+    request
 }
 
 /// The cookie of the name by which we are called.

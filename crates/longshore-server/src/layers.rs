@@ -2,6 +2,7 @@
 //! of trouble, a limit of time.
 
 use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -9,12 +10,12 @@ use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use tower_http::catch_panic::CatchPanicLayer;
+use futures_util::FutureExt;
 use tower_http::compression::CompressionLayer;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use crate::identity::identify;
+use crate::identity::identified;
 use crate::problem::{Code, MEDIA_TYPE, Problem, Result};
 use crate::server::App;
 use crate::trace;
@@ -24,17 +25,14 @@ static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The routes behind all layers; the last one here is the first that a request meets.
 pub(crate) fn around(router: Router<App>, app: &App) -> Router<App> {
     router
-        .layer(from_fn_with_state(app.clone(), identify))
         .layer(DefaultBodyLimit::max(app.config.body_bytes))
-        .layer(from_fn_with_state(app.clone(), in_time))
-        .layer(from_fn_with_state(app.clone(), known_origin))
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn_with_state(app.clone(), finished))
+        .layer(from_fn_with_state(app.clone(), pass))
         .layer(CompressionLayer::new())
 }
 
-/// Gives the request its id, and the answer what every answer has.
-async fn finished(State(app): State<App>, mut request: Request, next: Next) -> Response {
+/// The whole way of a request, in one layer, since each copies and boxes all that is behind it: gives the request its
+/// id, and the answer what every answer has.
+async fn pass(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let id = given_id(request.headers()).unwrap_or_else(|| Uuid::now_v7().simple().to_string());
     request.extensions_mut().insert(RequestId(id.clone()));
     let method = request.method().clone();
@@ -42,7 +40,8 @@ async fn finished(State(app): State<App>, mut request: Request, next: Next) -> R
     let began = Instant::now();
     let pattern = route.as_ref().map(MatchedPath::as_str);
     let span = trace::span(&id, &method, pattern, request.headers());
-    let mut response = next.run(request).instrument(span.clone()).await;
+    let answered = AssertUnwindSafe(guarded(&app, request, next)).catch_unwind();
+    let mut response = answered.instrument(span.clone()).await.unwrap_or_else(panicked);
     trace::answered(&span, response.status());
     let problem = response.extensions_mut().remove::<Problem>().or_else(|| foreign(&response));
     if let Some(problem) = problem {
@@ -70,6 +69,25 @@ async fn finished(State(app): State<App>, mut request: Request, next: Next) -> R
         }
     }
     response
+}
+
+/// Whoever may not ask is told so; who asks is found out within the time that the answer has.
+async fn guarded(app: &App, request: Request, next: Next) -> Response {
+    if let Err(problem) = known_origin(app, &request) {
+        return problem.into_response();
+    }
+    let limit = limit(app, &request);
+    let answer = async { next.run(identified(app, request).await).await };
+    match tokio::time::timeout(limit, answer).await {
+        Ok(response) => response,
+        // What it asked of the database goes on.
+        Err(_) => {
+            let seconds = limit.as_secs();
+            let detail =
+                format!("no answer within {seconds} s; it may have been done all the same");
+            Problem::new(Code::Timeout, detail).into_response()
+        }
+    }
 }
 
 /// For every answer that does not say something else.
@@ -122,21 +140,15 @@ fn panicked(cause: Box<dyn Any + Send>) -> Response {
     Problem::new(Code::Internal, "the program made a mistake; its log says which").into_response()
 }
 
-/// Ends a request whose answer does not begin in time. What it asked of the database goes on.
-async fn in_time(State(app): State<App>, request: Request, next: Next) -> Result<Response> {
+/// How long until the answer has to begin.
+fn limit(app: &App, request: &Request) -> Duration {
     let waits = request.uri().path().ends_with("/wait") || request.headers().contains_key("prefer");
-    let extra = if waits { app.config.longest_wait } else { Duration::ZERO };
-    let limit = app.config.timeout + extra;
-    tokio::time::timeout(limit, next.run(request)).await.map_err(|_| {
-        let detail =
-            format!("no answer within {} s; it may have been done all the same", limit.as_secs());
-        Problem::new(Code::Timeout, detail)
-    })
+    app.config.timeout + if waits { app.config.longest_wait } else { Duration::ZERO }
 }
 
 /// Refuses names that are not ours, and changes that a page of another origin asks for: a browser sends those
 /// with whatever it knows of us.
-async fn known_origin(State(app): State<App>, request: Request, next: Next) -> Result<Response> {
+fn known_origin(app: &App, request: &Request) -> Result<()> {
     let headers = request.headers();
     let host = host(headers, request.uri());
     if let Some(known) = app.config.hosts.as_ref().filter(|_| !is_health(request.uri().path())) {
@@ -155,7 +167,7 @@ async fn known_origin(State(app): State<App>, request: Request, next: Next) -> R
             "a page of another origin may change nothing here",
         ));
     }
-    Ok(next.run(request).await)
+    Ok(())
 }
 
 /// In HTTP/2 it is part of the address.
