@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::time::Duration;
 
+use crate::http::{NoAnswer, NoConnection};
 use crate::picture::Format;
 
 /// Why a built-in kind did not do its work. The texts name the payload's field and the limit, never
@@ -92,6 +94,34 @@ pub enum KindError {
         /// What it said last.
         said: String,
     },
+    /// There is no answer: the address may not be spoken to, or nobody gave a whole one.
+    #[error("`{field}` {problem}")]
+    Unanswered {
+        /// The payload's field with the address.
+        field: &'static str,
+        /// What happened. Says nothing of who is there.
+        problem: String,
+        /// Whether it may never be spoken to.
+        refused: bool,
+    },
+    /// An answer that is none of 200 to 299.
+    #[error("`{field}` answers {status}")]
+    Answered {
+        /// The payload's field with the address.
+        field: &'static str,
+        /// Its status.
+        status: u16,
+        /// Whether it says that this is for good: 410, or another address.
+        permanent: bool,
+    },
+    /// Whoever is there asks to come later, which counts as no attempt.
+    #[error("`{field}` asks to come again in {wait:?}")]
+    ComeLater {
+        /// The payload's field with the address.
+        field: &'static str,
+        /// How much later.
+        wait: Duration,
+    },
     /// The work stopped half-way because it was asked to; nothing was written.
     #[error("cancelled")]
     Cancelled,
@@ -103,8 +133,16 @@ impl KindError {
         KindError::Payload { field, problem: problem.into() }
     }
 
+    /// A request that got no answer.
+    pub(crate) fn unanswered(field: &'static str, error: &NoAnswer) -> KindError {
+        let refused =
+            matches!(error, NoAnswer::Connection(NoConnection::Refused(_) | NoConnection::NoHost));
+        KindError::Unanswered { field, problem: error.to_string(), refused }
+    }
+
     /// Whether every further attempt would fail the same way, so that the job should be dead at
-    /// once. `false` for [`KindError::Cancelled`] too, which is not a failure: look for it first.
+    /// once. `false` for [`KindError::Cancelled`] and [`KindError::ComeLater`] too, which are no failures: look for
+    /// them first.
     pub fn is_permanent(&self) -> bool {
         match self {
             Self::Payload { .. }
@@ -114,7 +152,13 @@ impl KindError {
             | Self::UnsupportedFormat { .. }
             | Self::Undecodable { .. }
             | Self::Unencodable { .. } => true,
-            Self::Missing { .. } | Self::Io { .. } | Self::Exit { .. } | Self::Cancelled => false,
+            Self::Unanswered { refused, .. } => *refused,
+            Self::Answered { permanent, .. } => *permanent,
+            Self::Missing { .. }
+            | Self::Io { .. }
+            | Self::Exit { .. }
+            | Self::ComeLater { .. }
+            | Self::Cancelled => false,
         }
     }
 }

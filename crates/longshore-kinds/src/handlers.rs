@@ -1,9 +1,10 @@
 //! Each kind as a handler of a worker.
 
 use std::io;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use longshore::{JobError, Outcome, Run, StopReason, Worker};
 use serde::Serialize;
@@ -13,8 +14,11 @@ use crate::demo::{Fail, Sleep};
 use crate::error::KindError;
 use crate::exec::{ExecConfig, ExecFor, execute};
 use crate::files::FilesRoot;
-use crate::resize_image::{ImageLimits, resize};
+use crate::http::{Allowed, Http};
+use crate::http_request::HttpRequest;
+use crate::resize_image::{ImageLimits, ResizeImage, resize_from};
 use crate::summary::summarize;
+use crate::webhook::{Message, WebhookDelivery};
 
 /// A shorter sleep says nothing, and a longer one no more often.
 const SILENT: Duration = Duration::from_secs(1);
@@ -28,6 +32,8 @@ pub struct KindsConfig {
     pub image_limits: ImageLimits,
     /// What `exec` jobs may do.
     pub exec: ExecConfig,
+    /// Where requests may go beyond the public internet. Default: nowhere.
+    pub http_allow: Vec<Allowed>,
 }
 
 /// Adds every built-in kind to a worker.
@@ -38,12 +44,16 @@ pub fn register(worker: Worker, config: &KindsConfig) -> io::Result<Worker> {
     let root = Arc::new(FilesRoot::open(&config.files_root)?);
     let (limits, may) = (config.image_limits, config.exec.clone());
     let folder = Arc::clone(&root);
+    let http = Http::new(config.http_allow.clone());
+    let (web, fetcher) = (http.clone(), http.clone());
     Ok(worker
         .handle("noop", |_: Run| async {})
         .handle("sleep", sleep)
         .handle("fail", |run: Run| async move { fail(&run) })
-        .handle_blocking("resize_image", move |run: Run| {
-            blocking(&run, |job, stopped| resize(job, &root, &limits, stopped))
+        .handle("http_request", move |run: Run| http_request(run, http.clone()))
+        .handle("webhook_delivery", move |run: Run| webhook_delivery(run, web.clone()))
+        .handle("resize_image", move |run: Run| {
+            resize_image(run, fetcher.clone(), Arc::clone(&root), limits)
         })
         .handle_blocking("exec", move |run: Run| {
             let of = ExecFor { job: run.id().to_string(), attempt: run.attempt() };
@@ -98,6 +108,53 @@ fn fail(run: &Run) -> Outcome {
     }
 }
 
+async fn http_request(run: Run, http: Http) -> Outcome {
+    asking(&run, async |job: &HttpRequest| job.ask(&http).await).await
+}
+
+async fn webhook_delivery(run: Run, http: Http) -> Outcome {
+    let id = run.id().to_string();
+    let message = Message { id: &id, now: SystemTime::now() };
+    asking(&run, async |job: &WebhookDelivery| job.deliver(&http, &message).await).await
+}
+
+async fn resize_image(run: Run, http: Http, root: Arc<FilesRoot>, limits: ImageLimits) -> Outcome {
+    let job = match run.decode_or_dead::<ResizeImage>() {
+        Ok(job) => job,
+        Err(dead) => return dead,
+    };
+    let fetched = tokio::select! {
+        fetched = job.fetch(&http, &limits) => match fetched {
+            Ok(fetched) => fetched,
+            Err(error) => return failed(error),
+        },
+        reason = run.stopped() => return stopped(reason),
+    };
+    let work = move || {
+        let is_to_stop = || run.stop_reason().is_some();
+        ended(&run, resize_from(&job, fetched, (&root, &limits), &is_to_stop))
+    };
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|panic| resume_unwind(panic.into_panic()))
+}
+
+/// A job that asks somebody else, and is dropped when it is to stop.
+async fn asking<T: DeserializeOwned, A: Serialize>(
+    run: &Run,
+    ask: impl AsyncFnOnce(&T) -> Result<A, KindError>,
+) -> Outcome {
+    let job = match run.decode_or_dead::<T>() {
+        Ok(job) => job,
+        Err(dead) => return dead,
+    };
+    let answer = tokio::select! {
+        answer = ask(&job) => answer,
+        reason = run.stopped() => return stopped(reason),
+    };
+    answer.map_or_else(failed, |answer| Outcome::done_with(&answer))
+}
+
 /// A job whose work blocks, and asks meanwhile whether to stop.
 fn blocking<T: DeserializeOwned, A: Serialize>(
     run: &Run,
@@ -107,7 +164,11 @@ fn blocking<T: DeserializeOwned, A: Serialize>(
         Ok(job) => job,
         Err(dead) => return dead,
     };
-    match work(&job, &|| run.stop_reason().is_some()) {
+    ended(run, work(&job, &|| run.stop_reason().is_some()))
+}
+
+fn ended<A: Serialize>(run: &Run, work: Result<A, KindError>) -> Outcome {
+    match work {
         Ok(answer) => Outcome::done_with(&answer),
         Err(KindError::Cancelled) => stopped(run.stop_reason().unwrap_or(StopReason::Shutdown)),
         Err(error) => failed(error),
@@ -116,7 +177,11 @@ fn blocking<T: DeserializeOwned, A: Serialize>(
 
 /// Another attempt, or none if it would fail in the same way.
 fn failed(error: KindError) -> Outcome {
-    if error.is_permanent() { Outcome::dead(error) } else { Outcome::Failed(error.into()) }
+    match error {
+        KindError::ComeLater { wait, .. } => Outcome::Throttled(wait),
+        error if error.is_permanent() => Outcome::dead(error),
+        error => Outcome::Failed(error.into()),
+    }
 }
 
 /// What a handler answers that heeded a stop; the runtime knows the reason and does what is right.

@@ -8,6 +8,9 @@ mod error; // what can go wrong, and whether another attempt could help
 mod files; // the one folder that jobs may read and write
 mod picture; // pixels: decode, scale, encode
 mod resize_image; // the kind `resize_image`: a picture in, a smaller one out
+mod http; // requests, and where they may go
+mod webhook; // the kind `webhook_delivery`: a signed message to somebody's address
+mod http_request; // the kind `http_request`: a request, and its answer
 mod exec; // the kind `exec`: a program of this machine
 mod summary; // the kind `summarize_text`: the sentences that say most of a text
 mod handlers; // each kind as a handler of a worker
@@ -18,6 +21,9 @@ pub use error::KindError;
 pub use exec::{Exec, ExecConfig, ExecFor, Executed, MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, execute};
 pub use files::FilesRoot;
 pub use handlers::{KindsConfig, register};
+pub use http::Allowed;
+pub use http_request::{HttpAnswer, HttpRequest, MAX_ANSWER_BYTES};
 pub use picture::{Fit, Format, MAX_SIDE};
 pub use resize_image::{ImageFile, ImageLimits, ResizeImage, Resized, resize};
 pub use summary::{MAX_TEXT_BYTES, MAX_WORDS, SummarizeText, Summary, summarize};
+pub use webhook::{Delivered, WebhookDelivery};
