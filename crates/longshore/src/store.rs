@@ -16,6 +16,7 @@ mod options;
 mod operation;
 mod pause;
 mod query;
+mod remote;
 pub(crate) mod once;
 mod retention;
 pub(crate) mod said;
@@ -70,6 +71,7 @@ pub use query::{
     Count, Cursor, Detail, Effort, InvalidCursor, ListQuery, MAX_COUNT, MAX_PAGE, Page, Position,
     Relation,
 };
+pub use remote::{HeldRun, Remote};
 pub use retention::{
     DEFAULT_KEEP, Keep, MAX_RULES, Pruned, Pruner, Removed, RetentionRule, RetentionScope,
 };
@@ -124,7 +126,7 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     async fn enqueue_in(&self, conn: Conn<'_>, jobs: &[NewJob]) -> Result<Vec<Enqueued>>;
 
     /// Takes queued jobs, of each queue up to its limit: smallest `priority` first, then oldest
-    /// `run_at`, then smallest id. Each gets one more attempt and the claim's number as its lease. A job of
+    /// `run_at`, then smallest id. With a limit for all together, later queues get what earlier ones leave. Each gets one more attempt and the claim's number as its lease. A job of
     /// another kind than those asked for, or of a greater version, is left as it is.
     /// Fewer jobs than asked for, or none, is a normal answer. A node that is lost or unknown gets
     /// none and `live: false`.
@@ -215,6 +217,17 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
     /// Removes the row of a node that holds nothing any more; of one that does, only ends its
     /// lease, so that its jobs are rescued at once.
     async fn leave(&self, node: NodeId) -> Result<()>;
+
+    /// A node that works over a server, as it joined; `None` if it is lost, unknown, or none of these.
+    async fn remote(&self, node: NodeId) -> Result<Option<Remote>>;
+
+    /// The jobs that a node holds, but for those that are `known`, in the order they should start; at most so many.
+    /// Forgets claims of which every job is over, so that a node whose claims nobody keeps a list of leaves no
+    /// notes behind. A claim that is still under way may come true later.
+    async fn held(&self, node: NodeId, known: &[JobId], most: u32) -> Result<Vec<ClaimedJob>>;
+
+    /// What is known of the runs of these jobs that the node holds, in no particular order.
+    async fn held_runs(&self, node: NodeId, ids: &[JobId]) -> Result<Vec<HeldRun>>;
 
     /// All nodes, live ones first, newest first; at most 1,000.
     async fn nodes(&self) -> Result<Vec<NodeRow>>;

@@ -411,6 +411,7 @@ impl Process {
                 lease_for: self.worker.config.lease_for,
                 wish: self.wish,
                 known: KnownKind::bounded(self.known.registry.known()),
+                remote: None,
             };
             let sent = Instant::now();
             let store = self.worker.client.store();

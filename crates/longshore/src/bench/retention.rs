@@ -169,6 +169,7 @@ impl Load {
             lease_for,
             wish: None,
             known: Vec::new(),
+            remote: None,
         };
         self.store.join(&node).await
     }
@@ -191,7 +192,7 @@ impl Load {
             self.store.enqueue(&jobs, Repeat::No).await?;
             no += 1;
             let queues = &[QueueAsk { queue: QUEUE.to_owned(), limit: batch, marks }];
-            let claim = Claim { node: self.node, no, queues, kinds: &kinds };
+            let claim = Claim { node: self.node, no, queues, kinds: &kinds, most: None };
             let claimed = self.store.claim(&claim).await?;
             if let Some(last) = claimed.jobs.last() {
                 marks[usize::from(last.priority)] = (last.run_at, last.id.as_uuid());

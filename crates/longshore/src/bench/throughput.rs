@@ -83,6 +83,7 @@ async fn join(store: &dyn Store) -> Result<NodeId> {
         lease_for: Duration::from_secs(600),
         wish: None,
         known: Vec::new(),
+        remote: None,
     };
     store.join(&node).await?;
     Ok(id)
@@ -95,7 +96,7 @@ async fn drain_bare(store: &dyn Store, node: NodeId, jobs: u32) -> Result<()> {
     while done < jobs as usize {
         no += 1;
         let ask = [QueueAsk { queue: QUEUE.to_owned(), limit: A_STATEMENT, marks }];
-        let claimed = store.claim(&Claim { node, no, queues: &ask, kinds: &kinds }).await?;
+        let claimed = store.claim(&Claim { node, no, queues: &ask, kinds: &kinds, most: None }).await?;
         if let Some(last) = claimed.jobs.last() {
             // As the worker's low-water mark does, or a pinned snapshot would slow the floor alone.
             marks[usize::from(last.priority)] = (last.run_at, last.id.as_uuid());

@@ -30,6 +30,9 @@ pub struct Claim<'a> {
     pub queues: &'a [QueueAsk],
     /// Only of these kinds.
     pub kinds: &'a [KindAsk],
+    /// At most this many from all queues together, which are looked into in the order in which they are asked;
+    /// `None`: what the queues' own limits allow.
+    pub most: Option<u32>,
 }
 
 /// A kind that is asked for.

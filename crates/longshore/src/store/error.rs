@@ -58,6 +58,10 @@ pub enum StoreError {
     /// There is no live node with this id (any more).
     #[error("no live node has id {0}")]
     NoNode(NodeId),
+    /// The node that works over a server is lost or unknown: others run its jobs by now. It drops what it runs, and
+    /// joins anew.
+    #[error("node {0} is lost or unknown: drop what it runs, and join anew")]
+    NodeLost(NodeId),
     /// The job is in a state that does not allow it.
     #[error("job {id} is {state}, so it cannot {event}")]
     Refused {
@@ -216,6 +220,7 @@ impl StoreError {
             }
             StoreError::NotFound(id) => StoreError::NotFound(*id),
             StoreError::NoNode(id) => StoreError::NoNode(*id),
+            StoreError::NodeLost(id) => StoreError::NodeLost(*id),
             StoreError::Refused { id, state, event } => {
                 StoreError::Refused { id: *id, state: *state, event: *event }
             }

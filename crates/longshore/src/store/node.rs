@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::claim::KindAsk;
 use super::kind::KnownKind;
 use crate::job::JobId;
 use crate::time::Timestamp;
@@ -65,6 +66,8 @@ pub struct NewNode {
     pub wish: Option<Wish>,
     /// What it can tell of its kinds; at most [`super::MAX_KNOWN`] are kept.
     pub known: Vec<KnownKind>,
+    /// For a node that works over a server: its kinds with their versions. `None`: it works in its own process.
+    pub remote: Option<Vec<KindAsk>>,
 }
 
 /// What a node may be asked to be, beside serving.
@@ -87,7 +90,6 @@ impl Wish {
     }
 
     /// What the word says; one of a newer program's nothing.
-    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn from_word(word: Option<&str>) -> Option<Wish> {
         [Wish::Quiet, Wish::Stop].into_iter().find(|wish| Some(wish.as_str()) == word)
     }
@@ -177,6 +179,9 @@ pub struct NodeRow {
     pub state: NodeState,
     /// What it was asked to be; `None`: to serve.
     pub wish: Option<Wish>,
+    /// Whether it works over a server.
+    #[serde(default)]
+    pub remote: bool,
     /// How many jobs it runs.
     pub running: u64,
 }

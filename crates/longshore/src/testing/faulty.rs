@@ -17,9 +17,9 @@ use crate::operation::{NewOperation, OperationAsk, OperationId, OperationRow, Op
 use crate::query::Filter;
 use crate::store::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Counted, Depth, DoneInTx,
-    Edit, Effort, Emptied, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode,
+    Edit, Effort, Emptied, Ending, Enqueued, Held, HeldRun, Lead, ListQuery, LogPage, LogQuery, NewNode,
     NodeId, NodeRow, Once, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner,
-    Pulse, QueueCount, Repeat, RequestKey, Rescued, Result, RetentionRule, RetentionScope, Said,
+    Pulse, QueueCount, Remote, Repeat, RequestKey, Rescued, Result, RetentionRule, RetentionScope, Said,
     Saying, SetPause, Store, StoredKind, Term, Traffic, WakeHub, Wish, sealed,
 };
 use crate::time::Timestamp;
@@ -79,6 +79,9 @@ hand_on! {
         cancels(node: NodeId) -> Vec<JobId>;
         forget_keys(lead: Lead) -> bool;
         join(node: &NewNode) -> ();
+        remote(node: NodeId) -> Option<Remote>;
+        held(node: NodeId, known: &[JobId], most: u32) -> Vec<ClaimedJob>;
+        held_runs(node: NodeId, ids: &[JobId]) -> Vec<HeldRun>;
         nodes() -> Vec<NodeRow>;
         wish(node: NodeId, wish: Option<Wish>) -> ();
         kinds() -> Vec<StoredKind>;

@@ -147,7 +147,7 @@ impl Claimer {
         let (store, kinds) = (Arc::clone(client.store()), Arc::clone(&self.kinds));
         let (node, no) = (self.node, self.no);
         self.call = Some(client.engine().spawn(async move {
-            let claim = Claim { node, no, queues: &asks, kinds: &kinds };
+            let claim = Claim { node, no, queues: &asks, kinds: &kinds, most: None };
             Looked::Claim(within(CALL_LIMIT, "claim jobs", store.claim(&claim)).await)
         }));
     }

@@ -104,6 +104,7 @@ impl Once {
             lease_for: LEASE_FOR,
             wish: None,
             known: Vec::new(),
+            remote: None,
         };
         let known = Known {
             registry: hands.registry.clone(),
@@ -135,7 +136,7 @@ impl Once {
         let kinds = kinds.to_vec();
         let claimed = self
             .call(|store| async move {
-                let claim = Claim { node, no, queues: &asks, kinds: &kinds };
+                let claim = Claim { node, no, queues: &asks, kinds: &kinds, most: None };
                 store.claim(&claim).await
             })
             .await;

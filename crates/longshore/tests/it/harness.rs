@@ -424,7 +424,7 @@ impl Node {
         let ask =
             |(kind, version): &(&str, u32)| KindAsk { kind: (*kind).into(), version: *version };
         let kinds: Vec<KindAsk> = kinds.iter().map(ask).collect();
-        let claim = Claim { node: self.id, no: self.next_no(), queues, kinds: &kinds };
+        let claim = Claim { node: self.id, no: self.next_no(), queues, kinds: &kinds, most: None };
         self.store.claim(&claim).await.expect("a claim")
     }
 
@@ -450,6 +450,7 @@ pub fn new_node(id: NodeId) -> NewNode {
         lease_for: LEASE_FOR,
         wish: None,
         known: Vec::new(),
+        remote: None,
     }
 }
 

@@ -205,7 +205,7 @@ fn what_runs_say_has_a_place_after_the_upgrade() {
             for table in said.into_iter().chain(access).chain(later) {
                 t.execute(format!("DROP TABLE {}", t.table(table))).await;
             }
-            for column in ["wish", "state"] {
+            for column in ["wish", "state", "remote"] {
                 t.execute(format!("ALTER TABLE {} DROP COLUMN {column}", t.table("node"))).await;
             }
             t.execute(format!("DELETE FROM {} WHERE version >= 7", t.table("migration"))).await;

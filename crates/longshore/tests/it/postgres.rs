@@ -72,7 +72,7 @@ async fn claim_by_hand(t: &Harness, node: &Node) -> String {
     let marks = |value: &str| [value; 10].join(",");
     format!(
         "('{}'::uuid, {}, '{{default}}'::text[], '{{100}}'::int[], '{{k}}'::text[],
-          '{{{}}}'::timestamptz[], '{{{}}}'::uuid[], to_timestamp({}::float8 / 1000000), '{{1}}'::int[])",
+          '{{{}}}'::timestamptz[], '{{{}}}'::uuid[], to_timestamp({}::float8 / 1000000), '{{1}}'::int[], null)",
         node.id,
         node.next_no(),
         marks("0001-01-01 00:00:00+00 BC"),

@@ -121,6 +121,7 @@ fn every_statement_prepares_and_gets_all_its_parameters() {
             "prune",
             "queues",
             "read",
+            "remote",
             "retention",
             "say",
             "session",
@@ -326,7 +327,7 @@ async fn one_process(store: &dyn Store) -> usize {
     let mut done = 0;
     for no in 1..=20 {
         store.enqueue(&jobs(5), Repeat::No).await.expect("nobody is told that the file is busy");
-        let claim = Claim { node, no, queues: &queues, kinds: &kinds };
+        let claim = Claim { node, no, queues: &queues, kinds: &kinds, most: None };
         let claimed = store.claim(&claim).await.expect("nor here");
         let ended: Vec<_> = claimed
             .jobs

@@ -203,7 +203,7 @@ impl Call {
             Call::Claim(node, no, queues) => {
                 let kinds = [("k", 1), ("l", 2)]
                     .map(|(kind, version)| KindAsk { kind: kind.into(), version });
-                let claim = Claim { node: *node, no: *no, queues, kinds: &kinds };
+                let claim = Claim { node: *node, no: *no, queues, kinds: &kinds, most: None };
                 let claimed = store.claim(&claim).await;
                 if let Ok(claimed) = &claimed {
                     let held =

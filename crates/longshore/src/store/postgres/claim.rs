@@ -61,7 +61,8 @@ impl PostgresStore {
             .bind(mark_times)
             .bind(mark_ids)
             .bind(self.clock.fixed())
-            .bind(versions);
+            .bind(versions)
+            .bind(claim.most.map(i64::from));
         let rows = query.fetch_all(session.conn()).await?;
         let claimed = read(&rows, claim.no)?;
         session.done().await?;
@@ -122,7 +123,10 @@ fn read(rows: &[PgRow], no: i64) -> Result<Claimed, sqlx::Error> {
     Ok(claimed)
 }
 
-fn claimed_job(row: &PgRow, from: usize, no: i64) -> Result<ClaimedJob, sqlx::Error> {
+/// The job's own columns.
+pub(super) const JOB_COLUMNS: usize = 13;
+
+pub(super) fn claimed_job(row: &PgRow, from: usize, no: i64) -> Result<ClaimedJob, sqlx::Error> {
     let text = |at: usize| row.try_get::<Option<&str>, _>(from + at);
     Ok(ClaimedJob {
         id: JobId::from_uuid(row.try_get(from)?),

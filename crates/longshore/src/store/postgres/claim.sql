@@ -2,6 +2,7 @@
 -- jobs it comes alone, with nulls.
 -- $1 node · $2 claim number · $3 queues · $4 limit of each · $5 kinds · $6, $7 the marks' run_at and id, ten per
 -- queue · $8 now, of a test's clock · $9 for each kind the greatest version of a payload that the node decodes.
+-- $10 most of all queues together, or null
 -- Whoever knows a kind knows version 1 of it, and nearly all are that: only others look theirs up
 with clock as materialized (
     select coalesce($8::timestamptz, now()) as now),
@@ -43,7 +44,8 @@ picked as materialized (
                     limit q.most
                     for update skip locked) x
             limit q.most) j
-    where q.queue <> all(s.queues)),
+    where q.queue <> all(s.queues)
+    limit $10::bigint),
 got as (
     update longshore.job
     set node = $1::uuid, lease = $2::bigint, attempt = attempt + 1, leased_at = (select c.now from clock c)

@@ -33,6 +33,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0012_operations.sql"),
     },
     Migration { version: 13, name: "queues", sql: include_str!("migrations/0013_queues.sql") },
+    Migration { version: 14, name: "remote", sql: include_str!("migrations/0014_remote.sql") },
 ];
 
 const LOCK: &str = include_str!("migrate_lock.sql");

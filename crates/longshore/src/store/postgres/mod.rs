@@ -30,6 +30,7 @@ mod prune;
 mod queues;
 mod ranges;
 mod read;
+mod remote;
 mod rescue;
 mod retention;
 mod say;
@@ -65,9 +66,9 @@ use crate::time::Timestamp;
 
 use super::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Counted, Depth, DoneInTx,
-    Edit, Effort, Emptied, Ending, Enqueued, Held, Lead, ListQuery, LogPage, LogQuery, NewNode,
+    Edit, Effort, Emptied, Ending, Enqueued, Held, HeldRun, Lead, ListQuery, LogPage, LogQuery, NewNode,
     NodeId, NodeRow, Once, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner,
-    Pulse, QueueCount, Repeat, RequestKey, Rescued, Result, RetentionRule, RetentionScope, Said,
+    Pulse, QueueCount, Remote, Repeat, RequestKey, Rescued, Result, RetentionRule, RetentionScope, Said,
     Saying, SetPause, Store, StoreError, StoreOptions, StoredKind, Term, Traffic, WakeHub, Wish,
 };
 use connect::{Mode, Pools};
@@ -273,6 +274,23 @@ impl Store for PostgresStore {
 
     async fn leave(&self, node: NodeId) -> Result<()> {
         self.remove_node(node).await
+    }
+
+    async fn remote(&self, node: NodeId) -> Result<Option<Remote>> {
+        self.remote_node(node).await
+    }
+
+    async fn held(
+        &self,
+        node: NodeId,
+        known: &[JobId],
+        most: u32,
+    ) -> Result<Vec<ClaimedJob>> {
+        self.all_held(node, known, most).await
+    }
+
+    async fn held_runs(&self, node: NodeId, ids: &[JobId]) -> Result<Vec<HeldRun>> {
+        self.runs_held(node, ids).await
     }
 
     async fn nodes(&self) -> Result<Vec<NodeRow>> {

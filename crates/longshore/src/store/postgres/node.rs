@@ -4,7 +4,7 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 
 use crate::store::{
-    Beat, NewNode, NodeId, NodeRow, NodeState, Pulse, Result, StoreError, Wake, Wish,
+    Beat, NewNode, NodeId, NodeRow, NodeState, Pulse, Remote, Result, StoreError, Wake, Wish,
 };
 
 use super::PostgresStore;
@@ -42,7 +42,8 @@ impl PostgresStore {
             .bind(&node.kinds)
             .bind(super::micros(node.lease_for))
             .bind(self.clock.fixed())
-            .bind(node.wish.map(Wish::as_str));
+            .bind(node.wish.map(Wish::as_str))
+            .bind(Remote::kept(node));
         query.execute(session.conn()).await?;
         if !node.known.is_empty() {
             self.keep_kinds(&mut session, &node.known).await?;
@@ -144,6 +145,7 @@ fn node_row(row: &PgRow) -> Result<NodeRow, sqlx::Error> {
         live: row.try_get("live")?,
         state: NodeState::from_word(row.try_get("state")?),
         wish: Wish::from_word(row.try_get("wish")?),
+        remote: row.try_get("remote")?,
         running: row.try_get::<i64, _>("running")? as u64,
     })
 }

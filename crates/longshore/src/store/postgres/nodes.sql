@@ -3,7 +3,7 @@
 with clock as materialized (
     select coalesce($2::timestamptz, now()) as now)
 select n.id, n.name, n.version, n.queues::text as queues, n.kinds, n.started_at, n.expires_at, n.lost_at,
-    n.lost_at is null and n.expires_at > c.now as live, n.state, n.wish,
+    n.lost_at is null and n.expires_at > c.now as live, n.state, n.wish, n.remote is not null as remote,
     (select count(*)
         from longshore.claim k
             cross join unnest(k.ids) i (id)

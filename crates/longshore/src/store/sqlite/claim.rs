@@ -26,7 +26,7 @@ impl SqliteStore {
         Ok(claimed)
     }
 
-    pub(super) async fn held(&self, node: NodeId, no: i64) -> Result<Vec<ClaimedJob>> {
+    pub(super) async fn take_again(&self, node: NodeId, no: i64) -> Result<Vec<ClaimedJob>> {
         // Through the writer: it waits for a claim that is still under way. A reply here is lost only
         // with the process, so nothing can come true later.
         let mut tx = self.begin(DOING).await?;
@@ -60,9 +60,10 @@ async fn take_rows(
         .collect();
     let may_take = !kinds.is_empty();
     let kinds = super::json_array(&kinds);
-    let mut jobs = Vec::new();
+    let mut jobs: Vec<ClaimedJob> = Vec::new();
     for ask in asked {
-        if !may_take || paused.has(PauseScope::Queue, &ask.queue) {
+        let left = claim.most.map_or(ask.limit, |most| most.saturating_sub(jobs.len() as u32));
+        if left == 0 || !may_take || paused.has(PauseScope::Queue, &ask.queue) {
             continue;
         }
         let mut take = sqlx::query(CLAIM.step("take"))
@@ -71,7 +72,7 @@ async fn take_rows(
             .bind(now.as_micros())
             .bind(&ask.queue)
             .bind(&kinds)
-            .bind(ask.limit);
+            .bind(ask.limit.min(left));
         for (run_at, id) in ask.marks {
             take = take.bind(run_at.as_micros()).bind(id);
         }

@@ -7,7 +7,7 @@ use super::error::failed;
 use crate::store::migration::{Migration, pending};
 use crate::store::{Result, StoreError};
 
-pub(crate) const KNOWN: [Migration; 13] = [
+pub(crate) const KNOWN: [Migration; 14] = [
     Migration { version: 1, name: "jobs", sql: include_str!("migrations/0001_jobs.sql") },
     Migration { version: 2, name: "unique", sql: include_str!("migrations/0002_unique.sql") },
     Migration { version: 3, name: "retention", sql: include_str!("migrations/0003_retention.sql") },
@@ -29,6 +29,7 @@ pub(crate) const KNOWN: [Migration; 13] = [
         sql: include_str!("migrations/0012_operations.sql"),
     },
     Migration { version: 13, name: "queues", sql: include_str!("migrations/0013_queues.sql") },
+    Migration { version: 14, name: "remote", sql: include_str!("migrations/0014_remote.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS longshore_migration (

@@ -29,6 +29,7 @@ mod prune;
 mod queues;
 mod read;
 mod relaxed;
+mod remote;
 mod retention;
 mod rows;
 mod say;
@@ -108,7 +109,7 @@ impl Store for SqliteStore {
     }
 
     async fn recall(&self, node: NodeId, no: i64) -> Result<Vec<ClaimedJob>> {
-        self.held(node, no).await
+        self.take_again(node, no).await
     }
 
     async fn finish(&self, node: NodeId, ended: &[(Held, Ending)]) -> Result<Vec<Ack>> {
@@ -181,6 +182,23 @@ impl Store for SqliteStore {
 
     async fn leave(&self, node: NodeId) -> Result<()> {
         self.remove_node(node).await
+    }
+
+    async fn remote(&self, node: NodeId) -> Result<Option<Remote>> {
+        self.remote_node(node).await
+    }
+
+    async fn held(
+        &self,
+        node: NodeId,
+        known: &[JobId],
+        most: u32,
+    ) -> Result<Vec<ClaimedJob>> {
+        self.all_held(node, known, most).await
+    }
+
+    async fn held_runs(&self, node: NodeId, ids: &[JobId]) -> Result<Vec<HeldRun>> {
+        self.runs_held(node, ids).await
     }
 
     async fn nodes(&self) -> Result<Vec<NodeRow>> {

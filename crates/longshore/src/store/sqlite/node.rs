@@ -11,7 +11,8 @@ use super::finish::move_cancelled;
 use super::sql::{LEADER, NODE, RESCUE};
 use super::{kinds, rows};
 use crate::store::{
-    Beat, Lead, NewNode, NodeId, NodeRow, Pulse, Rescued, Result, StoreError, Term, Wake, Wish,
+    Beat, Lead, NewNode, NodeId, NodeRow, Pulse, Remote, Rescued, Result, StoreError, Term, Wake,
+    Wish,
 };
 use crate::time::Timestamp;
 
@@ -34,6 +35,7 @@ impl SqliteStore {
             .bind(now.plus(node.lease_for).as_micros())
             .bind(&self.host)
             .bind(node.wish.map(Wish::as_str))
+            .bind(Remote::kept(node))
             .execute(&mut *tx)
             .await
             .map_err(failed(doing))?;

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::job::unique::callers;
 use crate::job::{AttemptError, Backoff, Cancel, JobId, JobRow, State};
-use crate::store::{ClaimedJob, NodeId, NodeRow, NodeState, Wish};
+use crate::store::{ClaimedJob, Held, HeldRun, NodeId, NodeRow, NodeState, Wish};
 use crate::time::Timestamp;
 
 fn col<'r, T: Decode<'r, Sqlite> + Type<Sqlite>>(
@@ -68,6 +68,18 @@ pub(super) fn claimed_job(row: &SqliteRow) -> sqlx::Result<ClaimedJob> {
         payload_version: number(row, "payload_version")?,
         redacted: json(row, "redacted")?.unwrap_or_default(),
         lease: col(row, "lease")?,
+    })
+}
+
+pub(super) fn held_run(row: &SqliteRow) -> sqlx::Result<HeldRun> {
+    Ok(HeldRun {
+        held: Held { id: id(row)?, lease: col(row, "lease")? },
+        kind: col(row, "kind")?,
+        queue: col(row, "queue")?,
+        attempt: number(row, "attempt")?,
+        max_attempts: number(row, "max_attempts")?,
+        backoff: backoff(row)?,
+        ran: Duration::from_micros(col::<Option<i64>>(row, "ran")?.unwrap_or(0).max(0) as u64),
     })
 }
 
@@ -147,6 +159,7 @@ pub(super) fn node_row(row: &SqliteRow) -> sqlx::Result<NodeRow> {
         live: col(row, "live")?,
         state: NodeState::from_word(col(row, "state")?),
         wish: Wish::from_word(col(row, "wish")?),
+        remote: col(row, "remote")?,
         running: number(row, "running")?,
     })
 }

@@ -125,7 +125,7 @@ pub async fn a_lost_node_gets_nothing_and_is_told(t: Harness) {
 pub async fn an_unknown_node_gets_nothing_and_is_told(t: Harness) {
     let id = t.enqueue(job()).await;
     let (queues, kinds) = ([ask("default", 10)], [KindAsk { kind: KIND.into(), version: 1 }]);
-    let claim = Claim { node: NodeId::new(), no: 1, queues: &queues, kinds: &kinds };
+    let claim = Claim { node: NodeId::new(), no: 1, queues: &queues, kinds: &kinds, most: None };
 
     let claimed = t.store.claim(&claim).await.unwrap();
 

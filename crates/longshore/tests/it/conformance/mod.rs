@@ -15,6 +15,7 @@ pub mod operations;
 pub mod node;
 pub mod pause;
 pub mod queues;
+pub mod remote;
 pub mod rescue;
 pub mod retention;
 pub mod said;
@@ -150,6 +151,13 @@ macro_rules! conformance {
                 a_node_that_leaves_with_jobs_loses_them_at_once,
                 nodes_are_listed_live_ones_first,
                 errors_of_rescues_are_capped_as_well,
+            ];
+            remote: [
+                a_remote_node_is_read_back_as_it_joined,
+                what_a_node_holds_is_told_but_for_what_is_known,
+                claims_that_are_over_are_forgotten_and_no_other,
+                ends_are_told_the_terms_of_runs_that_are_held,
+                a_limit_for_all_queues_is_kept_in_their_order,
             ];
             unique_races: [
                 two_calls_with_the_same_keys_in_opposite_order,
