@@ -81,6 +81,7 @@ pub mod extract; // what a handler may ask for
 pub mod handler; // functions that run typed jobs
 #[cfg(feature = "capture")]
 mod capture; // what handlers say to `tracing`
+mod verdict; // what is written of a handler's answer
 mod worker; // claims jobs, runs them, writes how they ended
 mod upkeep; // the leader's chores
 #[cfg(feature = "testing")]
