@@ -83,6 +83,7 @@ pub mod handler; // functions that run typed jobs
 mod capture; // what handlers say to `tracing`
 mod verdict; // what is written of a handler's answer
 mod worker; // claims jobs, runs them, writes how they ended
+pub mod work; // hands jobs out to programs that have no database
 mod upkeep; // the leader's chores
 #[cfg(feature = "testing")]
 pub mod testing; // jobs in tests: a database each, a clock that stands, nothing sleeps

@@ -9,7 +9,7 @@ mod endings;
 mod heartbeat;
 mod hooks;
 mod ledger;
-mod marks;
+pub(crate) mod marks;
 mod node;
 #[cfg(feature = "testing")]
 pub(crate) mod once;

@@ -96,7 +96,8 @@ async fn drain_bare(store: &dyn Store, node: NodeId, jobs: u32) -> Result<()> {
     while done < jobs as usize {
         no += 1;
         let ask = [QueueAsk { queue: QUEUE.to_owned(), limit: A_STATEMENT, marks }];
-        let claimed = store.claim(&Claim { node, no, queues: &ask, kinds: &kinds, most: None }).await?;
+        let claimed =
+            store.claim(&Claim { node, no, queues: &ask, kinds: &kinds, most: None }).await?;
         if let Some(last) = claimed.jobs.last() {
             // As the worker's low-water mark does, or a pinned snapshot would slow the floor alone.
             marks[usize::from(last.priority)] = (last.run_at, last.id.as_uuid());

@@ -12,7 +12,7 @@ use super::families::{self as f, Family};
 use super::gauges::{Gauges, Inner as GaugesInner};
 use super::outcome::RunOutcome;
 use super::text::Page;
-use crate::store::{Rescued, Traffic};
+use crate::store::{Remote, Rescued, Traffic};
 
 /// No metric has more label sets than this: 125 pairs of kind and queue, with each outcome, or routes.
 const MOST_SERIES: usize = 1_000;
@@ -111,6 +111,23 @@ impl Metrics {
         names.queues.extend(queues.into_iter().map(Into::into));
     }
 
+    /// Kinds and queues of a worker elsewhere, as long as there are few: anybody may join as anything.
+    pub(crate) fn name_remote(&self, remote: &Remote) {
+        let known = |names: &Names| {
+            remote.kinds.iter().all(|ask| names.kinds.contains(&ask.kind))
+                && remote.queues.iter().all(|(queue, _)| names.queues.contains(queue))
+        };
+        if known(&self.0.names.read().expect("nothing here panics")) {
+            return;
+        }
+        let mut names = self.0.names.write().expect("nothing here panics");
+        let Names { kinds, queues } = &mut *names;
+        let room = MOST_SERIES.saturating_sub(kinds.len());
+        kinds.extend(remote.kinds.iter().map(|ask| ask.kind.clone()).take(room));
+        let room = MOST_SERIES.saturating_sub(queues.len());
+        queues.extend(remote.queues.iter().map(|(queue, _)| queue.clone()).take(room));
+    }
+
     /// That an HTTP request was answered. `route` is the pattern, never the path: a path would be a label without
     /// bound.
     pub fn http_answered(&self, route: Option<&str>, method: &str, status: u16, took: Duration) {
@@ -182,7 +199,7 @@ impl Metrics {
         gauges
     }
 
-    pub(super) fn lost_lease(&self) {
+    pub(crate) fn lost_lease(&self) {
         self.0.lost_leases.add(1);
     }
 

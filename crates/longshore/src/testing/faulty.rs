@@ -17,10 +17,11 @@ use crate::operation::{NewOperation, OperationAsk, OperationId, OperationRow, Op
 use crate::query::Filter;
 use crate::store::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Counted, Depth, DoneInTx,
-    Edit, Effort, Emptied, Ending, Enqueued, Held, HeldRun, Lead, ListQuery, LogPage, LogQuery, NewNode,
-    NodeId, NodeRow, Once, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner,
-    Pulse, QueueCount, Remote, Repeat, RequestKey, Rescued, Result, RetentionRule, RetentionScope, Said,
-    Saying, SetPause, Store, StoredKind, Term, Traffic, WakeHub, Wish, sealed,
+    Edit, Effort, Emptied, Ending, Enqueued, Held, HeldRun, Lead, ListQuery, LogPage, LogQuery,
+    NewNode, NodeId, NodeRow, Once, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned,
+    Pruner, Pulse, QueueCount, Remote, Repeat, RequestKey, Rescued, Result, RetentionRule,
+    RetentionScope, Said, Saying, SetPause, Store, StoredKind, Term, Traffic, WakeHub, Wish,
+    sealed,
 };
 use crate::time::Timestamp;
 

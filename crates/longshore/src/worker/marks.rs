@@ -16,7 +16,7 @@ const START_PAUSE: Duration = Duration::from_secs(1);
 const START_PAUSE_FACTOR: u32 = 20;
 
 /// The marks of one node.
-pub(super) struct Marks {
+pub(crate) struct Marks {
     lanes: HashMap<String, [LaneMark; LANES]>,
     start_due: Instant,
 }

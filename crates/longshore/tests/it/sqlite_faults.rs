@@ -127,7 +127,8 @@ async fn rows(t: &Harness) -> Vec<i64> {
 async fn claim(node: &Node) -> Result<usize, StoreError> {
     let (queues, kinds) =
         ([ask("default", 5)], [longshore::store::KindAsk { kind: KIND.into(), version: 1 }]);
-    let claim = Claim { node: node.id, no: node.next_no(), queues: &queues, kinds: &kinds, most: None };
+    let claim =
+        Claim { node: node.id, no: node.next_no(), queues: &queues, kinds: &kinds, most: None };
     Ok(node.store.claim(&claim).await?.jobs.len())
 }
 

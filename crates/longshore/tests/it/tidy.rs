@@ -89,6 +89,8 @@ fn no_file_names_a_machine() {
     // Put together here, so that this file does not name them either.
     let marks = ["/home", "/work", "/root", "/Users"].map(|folder| format!("{folder}/"));
     for (path, text) in files("", &[".rs", ".sql", ".md", ".toml", ".sh", ".yml"]) {
+        // An address of the API has the name of such a folder.
+        let text = text.replace(concat!("/work", "/nodes"), "");
         for mark in &marks {
             assert!(
                 !text.contains(mark.as_str()),

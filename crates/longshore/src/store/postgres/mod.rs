@@ -66,10 +66,11 @@ use crate::time::Timestamp;
 
 use super::{
     Ack, AskCancel, Beat, Check, Claim, Claimed, ClaimedJob, Conn, Count, Counted, Depth, DoneInTx,
-    Edit, Effort, Emptied, Ending, Enqueued, Held, HeldRun, Lead, ListQuery, LogPage, LogQuery, NewNode,
-    NodeId, NodeRow, Once, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned, Pruner,
-    Pulse, QueueCount, Remote, Repeat, RequestKey, Rescued, Result, RetentionRule, RetentionScope, Said,
-    Saying, SetPause, Store, StoreError, StoreOptions, StoredKind, Term, Traffic, WakeHub, Wish,
+    Edit, Effort, Emptied, Ending, Enqueued, Held, HeldRun, Lead, ListQuery, LogPage, LogQuery,
+    NewNode, NodeId, NodeRow, Once, OpenTx, Page, Parts, Pause, PauseScope, ProgressRow, Pruned,
+    Pruner, Pulse, QueueCount, Remote, Repeat, RequestKey, Rescued, Result, RetentionRule,
+    RetentionScope, Said, Saying, SetPause, Store, StoreError, StoreOptions, StoredKind, Term,
+    Traffic, WakeHub, Wish,
 };
 use connect::{Mode, Pools};
 use error::Fault;
@@ -280,12 +281,7 @@ impl Store for PostgresStore {
         self.remote_node(node).await
     }
 
-    async fn held(
-        &self,
-        node: NodeId,
-        known: &[JobId],
-        most: u32,
-    ) -> Result<Vec<ClaimedJob>> {
+    async fn held(&self, node: NodeId, known: &[JobId], most: u32) -> Result<Vec<ClaimedJob>> {
         self.all_held(node, known, most).await
     }
 

@@ -188,12 +188,7 @@ impl Store for SqliteStore {
         self.remote_node(node).await
     }
 
-    async fn held(
-        &self,
-        node: NodeId,
-        known: &[JobId],
-        most: u32,
-    ) -> Result<Vec<ClaimedJob>> {
+    async fn held(&self, node: NodeId, known: &[JobId], most: u32) -> Result<Vec<ClaimedJob>> {
         self.all_held(node, known, most).await
     }
 

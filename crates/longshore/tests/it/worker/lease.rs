@@ -57,7 +57,13 @@ pub async fn a_rescue_by_a_node_without_handlers_is_enough(d: Arc<Desk>) {
     let (once, more) = (d.enqueue(job().max_attempts(1)).await, d.enqueue(job()).await);
     let kinds = [longshore::store::KindAsk { kind: KIND.into(), version: 1 }];
     let queues = [ask("default", 2)];
-    let claim = longshore::store::Claim { node: gone.id, no: 1, queues: &queues, kinds: &kinds, most: None };
+    let claim = longshore::store::Claim {
+        node: gone.id,
+        no: 1,
+        queues: &queues,
+        kinds: &kinds,
+        most: None,
+    };
     assert_eq!(d.t.store.claim(&claim).await.expect("a claim").jobs.len(), 2);
 
     // It knows neither the queue nor the kind.

@@ -29,6 +29,7 @@ pub mod typed;
 pub mod versions;
 pub mod wakes;
 pub mod wishes;
+pub mod work;
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -318,6 +319,24 @@ macro_rules! every_worker_case {
                 a_node_is_told_at_once_by_its_own_process,
                 a_stop_from_elsewhere_is_like_one_from_here,
                 a_quiet_process_that_is_lost_joins_anew_and_stays_quiet,
+            ];
+            work: [
+                a_lost_lease_reply_is_handed_out_again_and_to_nobody_else,
+                a_caller_that_hangs_up_finds_its_jobs_with_the_next_call,
+                ends_are_written_as_a_worker_in_the_process_writes_them,
+                attempts_and_backoff_come_from_the_store,
+                a_repeated_late_or_doubled_end_writes_nothing_more,
+                a_worker_that_sleeps_past_its_lease_hands_in_nothing,
+                a_waiting_call_hears_that_its_node_is_lost,
+                an_enqueue_on_one_server_answers_who_waits_at_the_other,
+                a_cancel_reaches_a_waiting_heartbeat_within_a_second,
+                a_heartbeat_never_waits_longer_than_a_third_of_its_lease,
+                a_quiet_node_gets_nothing_new_and_hears_why,
+                a_server_that_stops_ends_every_wait,
+                pauses_and_limits_are_kept,
+                what_workers_say_is_kept_once,
+                a_worker_that_leaves_holds_up_nobody,
+                ended_claims_leave_no_notes,
             ];
             wakes: [
                 an_idle_worker_starts_a_job_at_once,
