@@ -9,6 +9,7 @@ mod nodes;
 mod operations;
 mod queues;
 mod stats;
+mod work;
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
@@ -64,6 +65,12 @@ pub(crate) fn router(config: &ServerConfig) -> OpenApiRouter<App> {
         (Right::JobsBulk, routes!(operations::pause)),
         (Right::JobsBulk, routes!(operations::resume)),
         (Right::JobsBulk, routes!(operations::cancel)),
+        (Right::JobsWork, routes!(work::join)),
+        (Right::JobsWork, routes!(work::lease)),
+        (Right::JobsWork, routes!(work::heartbeat)),
+        (Right::JobsWork, sized(config.batch_bytes, routes!(work::end))),
+        (Right::JobsWork, sized(config.batch_bytes, routes!(work::say))),
+        (Right::JobsWork, routes!(work::leave)),
         (Right::QueuesRead, routes!(queues::list)),
         (Right::QueuesRead, routes!(queues::show)),
         (Right::QueuesPause, routes!(queues::pause)),

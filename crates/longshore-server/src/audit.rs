@@ -21,7 +21,8 @@ use crate::server::App;
 
 /// Changes that leave none: there may be thousands of them a second, and each job says itself what it is.
 /// Whoever signs in is not known before; the handler writes the entry itself.
-const PLAIN: [&str; 2] = ["jobs.enqueue", "sessions.create"];
+const PLAIN: [&str; 6] =
+    ["jobs.enqueue", "sessions.create", "work.lease", "work.heartbeat", "work.end", "work.say"];
 /// Looks that do: they show what is hidden from others.
 const LOOKS: [&str; 1] = ["jobs.reveal"];
 

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
+use longshore::work;
 use tower_http::compression::CompressionLayer;
 use tracing::Instrument;
 use uuid::Uuid;
@@ -142,8 +143,15 @@ fn panicked(cause: Box<dyn Any + Send>) -> Response {
 
 /// How long until the answer has to begin.
 fn limit(app: &App, request: &Request) -> Duration {
-    let waits = request.uri().path().ends_with("/wait") || request.headers().contains_key("prefer");
-    app.config.timeout + if waits { app.config.longest_wait } else { Duration::ZERO }
+    let path = request.uri().path();
+    let extra = if path.ends_with("/wait") || request.headers().contains_key("prefer") {
+        app.config.longest_wait
+    } else if path.contains("/work/nodes/") {
+        work::LONGEST_WAIT
+    } else {
+        Duration::ZERO
+    };
+    app.config.timeout + extra
 }
 
 /// Refuses names that are not ours, and changes that a page of another origin asks for: a browser sends those

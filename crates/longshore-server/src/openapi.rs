@@ -38,6 +38,10 @@ pub(crate) fn finished(mut document: OpenApi) -> OpenApi {
         TagBuilder::new().name("kinds").description(Some("What nodes can run.")).build(),
         TagBuilder::new().name("nodes").description(Some("The processes that run jobs.")).build(),
         TagBuilder::new()
+            .name("work")
+            .description(Some("What a worker without a database calls to run jobs."))
+            .build(),
+        TagBuilder::new()
             .name("stats")
             .description(Some("Numbers of now, and when they change."))
             .build(),

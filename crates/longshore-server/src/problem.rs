@@ -118,6 +118,16 @@ impl Problem {
         self
     }
 
+    /// The same of a part of the body: its faults are placed in the whole.
+    pub fn inside(mut self, place: &str) -> Problem {
+        self.detail = format!("{place}: {}", self.detail);
+        for fault in &mut self.errors {
+            let inside = fault.pointer.as_deref().unwrap_or("");
+            fault.pointer = Some(format!("{place}{inside}"));
+        }
+        self
+    }
+
     /// Its kind.
     pub fn code(&self) -> Code {
         self.code

@@ -41,6 +41,7 @@ rights! {
     JobsCancel     "jobs:cancel"     Operator "Cancel jobs."
     JobsEdit       "jobs:edit"       Operator "Change waiting jobs: time, priority, queue, payload, tags."
     JobsDelete     "jobs:delete"     Admin    "Remove jobs with all that is known of them."
+    JobsWork       "jobs:work"       Operator "Run jobs as a worker over HTTP: lease them, say how they ended."
     JobsBulk       "jobs:bulk"       Operator "Do to all jobs that match what one may do to a single one."
     JobsReveal     "jobs:reveal"     Admin    "See the fields of payloads that are hidden from others."
     QueuesRead     "queues:read"     Viewer   "Look at queues: how deep they are, what is paused."

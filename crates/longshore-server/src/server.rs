@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use longshore::Client;
+use longshore::work::Work;
 
 use crate::config::ServerConfig;
 use crate::events::Events;
@@ -45,6 +46,7 @@ pub(crate) struct Inner {
     pub attempts: Attempts,
     pub code: OneTime,
     pub events: Events,
+    pub work: Work,
 }
 
 impl Deref for App {
@@ -95,6 +97,7 @@ impl Server {
         let code = OneTime::new(config.sign_in_code.clone());
         let secrets = Secrets::new(config.rate);
         let events = Events::new(config.streams);
+        let work = Work::new(client.clone());
         let app = App(Arc::new(Inner {
             client,
             config,
@@ -103,6 +106,7 @@ impl Server {
             attempts: Attempts::default(),
             code,
             events,
+            work,
         }));
         let (api, document) = api::router(&app.config).split_for_parts();
         let document = openapi::finished(document);

@@ -15,6 +15,7 @@ mod operation;
 mod queue;
 mod span;
 mod stats;
+mod work;
 
 pub use access::{
     ChangePasswordBody, ChangeUserBody, MadeTokenView, MeView, NewTokenBody, NewUserBody,
@@ -40,3 +41,8 @@ pub use queue::{
 };
 pub use span::{InvalidSpan, Span, Timeout};
 pub use stats::StatsView;
+pub use work::{
+    EndAnswer, EndBody, EndWord, EndedView, EndsBody, ErrorBody, HeartbeatBody, HeartbeatView,
+    JoinBody, JoinedView, LeaseBody, LeasedJobView, LeasedView, LimitBody, LineBody, NodeStateWord,
+    SaidAnswer, SaidView, SayBody, SayProgressBody, SaysBody, SlotsBody, WishWord, WorkKindBody,
+};

@@ -54,6 +54,8 @@ codes! {
         "The credentials are good, but do not give the right that this needs. The detail names the right."
     NotFound "not_found" NOT_FOUND "Not there"
         "There is no such thing, or not any more: what ended is removed when its time of retention is over."
+    NodeLost "node_lost" NOT_FOUND "The worker's node is lost"
+        "The node's lease has run out, or there never was such a node. Others run its jobs by now: drop what it runs, say nothing more of it, and join anew."
     MethodNotAllowed "method_not_allowed" METHOD_NOT_ALLOWED "Another method is needed"
         "The address is right, the method is not. The header `Allow` names those that are."
     Timeout "timeout" GATEWAY_TIMEOUT "It took too long"

@@ -5,6 +5,7 @@ use longshore::StoreError;
 use longshore::job::{Invalid, Problem as Wrong};
 use longshore::query::QueryError;
 use longshore::store::InvalidCursor;
+use longshore::work::WorkError;
 
 use super::{Code, Fault, Problem};
 
@@ -19,6 +20,7 @@ impl From<StoreError> for Problem {
             StoreError::NotFound(_) | StoreError::NoOperation(_) | StoreError::NoNode(_) => {
                 Problem::new(Code::NotFound, detail)
             }
+            StoreError::NodeLost(_) => Problem::new(Code::NodeLost, detail),
             StoreError::Refused { .. } | StoreError::OperationRefused { .. } => {
                 Problem::new(Code::Refused, detail)
             }
@@ -54,6 +56,21 @@ impl From<StoreError> for Problem {
                     "a fault of this program"
                 );
                 Problem::new(Code::Internal, detail)
+            }
+        }
+    }
+}
+
+impl From<WorkError> for Problem {
+    fn from(error: WorkError) -> Problem {
+        match error {
+            WorkError::Refused { at, detail } => Problem::value(&at, detail),
+            WorkError::Store(error) => error.into(),
+            WorkError::Stopping => Problem::new(Code::Draining, error.to_string())
+                .header(header::RETRY_AFTER, RETRY_AFTER),
+            error => {
+                tracing::error!(error = &error as &dyn std::error::Error, "an unknown fault");
+                Problem::new(Code::Internal, error.to_string())
             }
         }
     }

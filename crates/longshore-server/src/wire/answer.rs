@@ -138,6 +138,8 @@ pub struct NodeView {
     wish: Option<String>,
     /// Whether its lease holds now.
     live: bool,
+    /// Whether it works over HTTP.
+    remote: bool,
     /// How many jobs it runs.
     running: u64,
 }

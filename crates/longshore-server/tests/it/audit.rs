@@ -33,7 +33,8 @@ fn operations() -> Vec<(String, String, String, bool)> {
 }
 
 /// Jobs say themselves who added them; attempts to sign in have entries of their own.
-const PLAIN: [&str; 2] = ["jobs.enqueue", "sessions.create"];
+const PLAIN: [&str; 6] =
+    ["jobs.enqueue", "sessions.create", "work.lease", "work.heartbeat", "work.end", "work.say"];
 
 /// A new route cannot be forgotten: what is no GET leaves an entry, or stands here.
 #[longshore::test(both)]

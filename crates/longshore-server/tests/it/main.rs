@@ -17,3 +17,4 @@ mod queues;
 mod rights;
 mod tokens;
 mod users;
+mod work;
