@@ -62,7 +62,7 @@ fn row(node: &NodeRow, now: Timestamp) -> [String; 8] {
         node.queues.iter().map(|(name, slots)| format!("{name}={slots}")).collect();
     [
         node.id.to_string(),
-        node.name.clone(),
+        if node.remote { format!("{} (over HTTP)", node.name) } else { node.name.clone() },
         node.version.clone(),
         state(node),
         node.running.to_string(),
