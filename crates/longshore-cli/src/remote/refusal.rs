@@ -74,7 +74,7 @@ fn exit_of(code: Code) -> Exit {
         | Code::MediaType
         | Code::Invalid => Exit::Usage,
         Code::Unauthorized | Code::Forbidden => Exit::Denied,
-        Code::NotFound => Exit::NotFound,
+        Code::NotFound | Code::NodeLost => Exit::NotFound,
         Code::Refused
         | Code::KeyHeld
         | Code::KeyReused

@@ -323,6 +323,7 @@ macro_rules! every_worker_case {
             work: [
                 a_lost_lease_reply_is_handed_out_again_and_to_nobody_else,
                 a_caller_that_hangs_up_finds_its_jobs_with_the_next_call,
+                a_server_started_anew_goes_on_where_the_other_stopped,
                 ends_are_written_as_a_worker_in_the_process_writes_them,
                 attempts_and_backoff_come_from_the_store,
                 a_repeated_late_or_doubled_end_writes_nothing_more,

@@ -137,6 +137,22 @@ pub async fn a_caller_that_hangs_up_finds_its_jobs_with_the_next_call(d: Arc<Des
     two.close().await;
 }
 
+pub async fn a_server_started_anew_goes_on_where_the_other_stopped(d: Arc<Desk>) {
+    let two = Two::on(&d).await;
+    let ids = d.enqueue_many(jobs(2)).await;
+    let run = one(&two.there, two.node).await;
+    let node = two.node;
+    two.close().await;
+
+    let anew = d.beside().await;
+    let work = Work::new(anew.clone());
+    assert_eq!(beat(&work, node, Duration::ZERO).await.lease_for, SHORTEST_LEASE);
+    let next = take(&work, node, 10, &[run.id]).await;
+    assert!(matches!(next[..], [(held, false)] if held.id == ids[1]), "{next:?}");
+    assert_eq!(end(&work, node, run, complete()).await, Ack::Recorded(State::Succeeded));
+    anew.close().await;
+}
+
 /// What a row says of how a run went, without times and ids.
 fn told(row: &JobRow, now: Timestamp) -> String {
     let error = |error: &longshore::job::AttemptError| {
