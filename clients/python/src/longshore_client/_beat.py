@@ -13,6 +13,8 @@ from .errors import NodeLost, Unavailable
 
 # The server answers at once while a cancel is open, so there is a pause after each answer.
 _LEAST = 0.4
+# So long a heartbeat that was late may take until runs are told: the machine may just have woken up.
+_LAST_CHANCE = 1.0
 
 
 class Heart:
@@ -65,7 +67,7 @@ class Heart:
         with desk.changed:
             node.good_at = sent_at
             node.lease = said.get("lease_ms", node.lease * 1000) / 1000
-            node.warned = False
+            node.stale_since, node.warned = None, False
             desk.quiet = said.get("wish") == "quiet"
             desk.wish_to_stop = desk.wish_to_stop or said.get("wish") == "stop"
             asked = set(said.get("cancel") or ())
@@ -120,13 +122,18 @@ class Watch:
             node = desk.node
             if node is None or node.is_fresh() or node.warned:
                 return
-            node.warned = True
+            first = node.stale_since is None
+            node.stale_since = now() if node.stale_since is None else node.stale_since
+            node.warned = now() >= node.stale_since + _LAST_CHANCE
             told = [active.run for active in desk.running if active.node is node]
+        if first:
+            # The one under way may wait at a server that is gone.
+            self._heart.cut()
+        if not node.warned:
+            return
         log.warning("no heartbeat was answered in time: %d runs are told to stop", len(told))
         for run in told:
             run._stop("lost")
-        # The one under way may wait at a server that is gone.
-        self._heart.cut()
 
 
 def shown(seconds: float) -> str:

@@ -26,7 +26,10 @@ class Node:
         self.good_at = joined_at
         """When the last heartbeat that was answered was sent: the lease counts from no later."""
         self.lost = False
+        self.stale_since: Optional[float] = None
+        """When it was first found that the lease may be over; None while all is well."""
         self.warned = False
+        """Its runs were told so."""
 
     def is_fresh(self) -> bool:
         """Whether what it holds is certainly its own. Some of the lease is kept for runs to stop in."""

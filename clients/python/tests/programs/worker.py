@@ -6,7 +6,7 @@ import os
 import time
 from typing import Any
 
-from longshore_client import Cancel, Client, Dead, RetryIn, Run, Snooze, Throttle, Worker
+from longshore_client import Cancel, Client, Dead, RawJson, RetryIn, Run, Snooze, Throttle, Worker
 
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
 client = Client(os.environ["LONGSHORE_URL"], os.environ["LONGSHORE_TOKEN"])
@@ -31,7 +31,7 @@ def count(run: Run) -> Any:
     note(run, "began")
     try:
         run.sleep(run.payload["ms"] / 1000)
-        return run.payload
+        return RawJson(run.payload_text)
     finally:
         note(run, "ended")
 
@@ -59,12 +59,12 @@ def outcome(run: Run) -> Any:
     """What the payload names, the first time."""
     run.progress(0.5, "half")
     run.log("here", level="warn", n=run.attempt)
-    how = run.payload["how"]
-    if how == "snooze" and not os.path.exists(run.payload["mark"]):
-        open(run.payload["mark"], "w").close()
+    how, mark = run.payload["how"], run.payload["mark"]
+    first = not os.path.exists(mark)
+    open(mark, "w").close()
+    if how == "snooze" and first:
         raise Snooze(0.2)
-    if how == "throttle" and not os.path.exists(run.payload["mark"]):
-        open(run.payload["mark"], "w").close()
+    if how == "throttle" and first:
         return Throttle(0.2)
     if how == "retry" and run.attempt == 1:
         raise RetryIn(0.2, "once more")
@@ -73,7 +73,7 @@ def outcome(run: Run) -> Any:
     if how == "dead":
         raise Dead("never")
     if how == "fail":
-        raise KeyError("x") from ValueError("y")
+        raise TypeError("x") from RuntimeError("y")
     return {"attempt": run.attempt, "n": 123456789012345678901234567890}
 
 
