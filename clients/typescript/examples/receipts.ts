@@ -21,4 +21,5 @@ if (what === "send") {
   console.log((await client.wait(job.id, { timeout: 30_000 })).output);
 } else {
   await worker.run(); // until SIGTERM or ctrl-C
+  process.exit(); // even if a handler goes on that heeds no signal
 }

@@ -113,8 +113,9 @@ export class Worker {
   async run(options: { signal?: AbortSignal; signals?: boolean } = {}): Promise<void> {
     let heard = 0;
     let desk: Desk | undefined;
-    const hear = (): void => {
+    const hear = (signal: NodeJS.Signals): void => {
       heard += 1;
+      if (heard === 1) desk?.logger.info(`stopping after ${signal}`);
       if (heard > 1) this.#haste = true;
       desk?.changed();
     };

@@ -62,3 +62,4 @@ worker.handle("outcome", (run) => {
 });
 
 await worker.run();
+process.exit(); // a handler that heeds nothing would keep it

@@ -1,6 +1,7 @@
 //! An order and its job in one transaction, through drivers that are not sqlx.
 
 mod drivers;
+mod psycopg;
 mod server;
 
 use std::time::Duration;

@@ -57,7 +57,7 @@ pub fn with_server(case: impl AsyncFnOnce(&Server)) {
 }
 
 impl Server {
-    async fn execute(&self, sql: &str) {
+    pub async fn execute(&self, sql: &str) {
         run(&self.url, sql).await;
     }
 
