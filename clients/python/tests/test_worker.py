@@ -203,6 +203,7 @@ class WorkerTest(unittest.TestCase):
         id = self.server.add("echo")
         self.one_end(id)
         self.assertIn([id], [body["holds"] for body in self.server.asked("/lease$")])
+        time.sleep(0.2)  # its end is answered
         self.one_end(self.server.add("echo"))
         self.server.until(lambda: id not in self.server.asked("/lease$")[-1]["holds"])
         self.assertEqual(len(self.runs), 2)

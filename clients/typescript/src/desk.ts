@@ -39,6 +39,8 @@ export class Active {
   /** How it ended is said; whatever the handler does now is dropped. */
   decided = false;
   end: End | undefined;
+  /** Its end was sent before, and that was not answered. */
+  sent = false;
   /** Its end was refused once, and another is said in its place. */
   mended = false;
 

@@ -135,11 +135,14 @@ export class Reporter {
         batch.map(([, text]) => text),
       );
     } catch (error) {
-      if (!(error instanceof Invalid)) throw error;
-      return this.#mend(node, batch, error);
+      if (error instanceof Invalid) return this.#mend(node, batch, error);
+      for (const [active] of batch) active.sent = true;
+      throw error;
     }
     batch.forEach(([active], n) => {
-      if (answers[n]?.lost) {
+      if (answers[n]?.lost && active.sent) {
+        this.desk.logger.info(`the end of job ${active.run.id} was written before, or came too late`);
+      } else if (answers[n]?.lost) {
         this.desk.logger.warn(`the end of job ${active.run.id} came too late: it is somebody else's by now`);
       }
       this.desk.confirmed(active);

@@ -197,6 +197,7 @@ test("a job that is being ended is still held", async () => {
   const id = server.add("echo");
   await server.oneEnd(id);
   assert.ok(server.asked(/\/lease$/).some((body) => body.holds.includes(id)));
+  await sleep(200); // its end is answered
   await server.oneEnd(server.add("echo"));
   await until("it is let go", () => !server.asked(/\/lease$/).at(-1)?.holds.includes(id));
   assert.equal(runs.length, 2);

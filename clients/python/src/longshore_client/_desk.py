@@ -45,6 +45,8 @@ class Active:
         self.decided = False
         """How it ended is said; whatever the handler does now is dropped."""
         self.end: Optional[End] = None
+        self.sent = False
+        """Its end was sent before, and that was not answered."""
         self.mended = False
         """Its end was refused once, and another is said in its place."""
 

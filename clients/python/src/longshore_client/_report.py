@@ -133,8 +133,14 @@ class Reporter:
         except Invalid as error:
             self._mend(node, batch, error)
             return
+        except Unavailable:
+            for active, _ in batch:
+                active.sent = True
+            raise
         for (active, _), answer in zip(batch, answers):
-            if answer.get("lost"):
+            if answer.get("lost") and active.sent:
+                log.info("the end of job %s was written before, or came too late", active.run.id)
+            elif answer.get("lost"):
                 log.warning("the end of job %s came too late: it is somebody else's by now", active.run.id)
             self._done(active)
 

@@ -6,6 +6,7 @@ mod harness;
 mod audit;
 mod bad_input;
 mod bench;
+mod clients;
 mod dev;
 mod docs;
 mod doctor;
