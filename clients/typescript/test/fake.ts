@@ -49,6 +49,8 @@ export class Fake {
   readonly said: Body[] = [];
   readonly late: Body[] = [];
   faults: Fault[] = [];
+  /** So many calls with `holds` are answered as if these were lost. */
+  forgetsHolds = 0;
   #leases = 1000;
   #http: Server;
 
@@ -195,6 +197,10 @@ export class Fake {
     const until = Date.now() + Number(body.wait_ms);
     for (;;) {
       if (gone.is || !this.nodes.has(node.id)) return [404, "node_lost"];
+      if (this.forgetsHolds > 0 && body.holds.length > 0) {
+        this.forgetsHolds -= 1;
+        body.holds = [];
+      }
       const holds = new Set(body.holds as string[]);
       const lost = [...this.jobs.values()].filter((job) => job.node === node.id && !holds.has(job.id));
       if (lost.length > 0) return [200, leased(lost, node, true)];
