@@ -170,7 +170,7 @@ export class Fake {
 
   #jobRoute(request: IncomingMessage, parts: string[], body: Body): [number, unknown] {
     if (request.method === "POST" && parts.length === 0) {
-      const key = String(request.headers["idempotency-key"]);
+      const key = String(request.headers["idempotency-key"] ?? randomUUID());
       const id = this.keys.get(key) ?? this.add(String(body.kind), JSON.stringify(body.payload));
       this.keys.set(key, id);
       return [201, { id, duplicate: false, replaced: false }];
