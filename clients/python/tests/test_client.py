@@ -14,6 +14,7 @@ from longshore_client import (
     LongshoreError,
     NewJob,
     NotAllowed,
+    NotEnded,
     NotFound,
     RawJson,
     Refused,
@@ -131,6 +132,14 @@ class ClientTest(unittest.TestCase):
         for url in ("localhost:7878", "ftp://host", "http://", "http://host/?q", "http://host/#f"):
             with self.assertRaises(ValueError, msg=url):
                 Client(url)
+
+    def test_a_wait_outlasts_the_patience_of_one_request(self) -> None:
+        id = self.server.add("k")
+        client = Client(self.server.url, TOKEN, timeout=0.5)
+        with self.assertRaises(NotEnded):
+            client.wait(id, 0.8)
+        waits = [float(path.split("timeout=")[1][:-2]) for _, path, _, _ in self.server.requests]
+        self.assertLessEqual(max(waits), 250)
 
     def test_options_are_said_as_the_api_wants_them(self) -> None:
         job = NewJob(

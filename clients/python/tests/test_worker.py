@@ -409,6 +409,11 @@ class WorkerTest(unittest.TestCase):
         worker.handler("k")(lambda run: None)
         self.assertRaises(ValueError, worker.handler("k"), lambda run: None)
 
+        async def later(run: Run) -> None:
+            pass
+
+        self.assertRaises(TypeError, worker.handler("later"), later)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -84,6 +84,11 @@ export class Client {
    * `partial` all that are good, the others answered as `NotAdded`. More go in parts, one after the other; an error then
    * leaves the parts before it added.
    */
+  enqueueMany(jobs: Iterable<NewJob>, options?: { partial?: false; signal?: AbortSignal }): Promise<Enqueued[]>;
+  enqueueMany(
+    jobs: Iterable<NewJob>,
+    options: { partial: boolean; signal?: AbortSignal },
+  ): Promise<(Enqueued | NotAdded)[]>;
   async enqueueMany(
     jobs: Iterable<NewJob>,
     options: { partial?: boolean; signal?: AbortSignal } = {},
@@ -116,8 +121,9 @@ export class Client {
   /** Waits until the job ended: succeeded, cancelled or dead. Throws `NotEnded` when the time (ms) is over. */
   async wait(id: string, options: { timeout?: number; signal?: AbortSignal } = {}): Promise<Job> {
     const until = performance.now() + (options.timeout ?? Infinity);
+    const longest = Math.min(ONE_WAIT, this.#timeout / 2);
     for (;;) {
-      const left = Math.max(1, Math.round(Math.min(ONE_WAIT, until - performance.now())));
+      const left = Math.max(1, Math.round(Math.min(longest, until - performance.now())));
       const path = `/jobs/${encodeURIComponent(id)}/wait?timeout=${left}ms`;
       const job = jobOf(await this.ask("GET", path, { signal: options.signal }));
       if (hasEnded(job)) return job;

@@ -196,6 +196,10 @@ export class Desk {
       end = ofReturn(await handler(run));
     } catch (error) {
       end = ofThrow(error, run.why !== undefined);
+      if (end.end === "fail") {
+        const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        this.logger.warn(`job ${run.id} (${run.kind}) failed in attempt ${run.attempt}: ${words}`);
+      }
     }
     if (!this.decide(active, end)) {
       this.logger.warn(`job ${run.id} (${run.kind}) returned after its end (${run.why}); that is dropped`);

@@ -69,6 +69,7 @@ export class Run<Payload = any> {
   readonly until: number | undefined;
   readonly #stop = new AbortController();
   readonly #tell: () => void;
+  #payload: { is: Payload } | undefined;
   #why: Why | undefined;
   #progress: { fraction: number; text: string } | undefined;
   #lines: Line[] = [];
@@ -100,7 +101,9 @@ export class Run<Payload = any> {
 
   /** The payload. Integers beyond 2^53 lose digits here: `payloadText` has them. */
   get payload(): Payload {
-    return JSON.parse(this.payloadText) as Payload;
+    // Parsed when it is asked for, so that one that is odd fails its own run alone.
+    this.#payload ??= { is: JSON.parse(this.payloadText) as Payload };
+    return this.#payload.is;
   }
 
   /** Why the run is to stop, if it is. */

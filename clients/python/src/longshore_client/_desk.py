@@ -173,7 +173,7 @@ def work(desk: Desk, active: Active, handler: Callable[[Run], Any]) -> None:
         except BaseException as error:  # a handler that calls sys.exit has failed, too
             end = outcomes.of_raise(error, run.why is not None)
             if end["end"] == "fail":
-                log.info("job %s (%s), attempt %d: %r", run.id, run.kind, run.attempt, error)
+                log.warning("job %s (%s) failed in attempt %d", run.id, run.kind, run.attempt, exc_info=error)
         if not desk.decide(active, end):
             log.warning("job %s (%s) returned after its end (%s); that is dropped", run.id, run.kind, run.why)
     finally:

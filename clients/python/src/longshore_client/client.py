@@ -6,7 +6,7 @@ import ssl
 import time
 import uuid
 from datetime import datetime
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union, overload
 from urllib.parse import quote
 
 from . import _json
@@ -125,9 +125,15 @@ class Client:
         answer = self.ask("POST", "/jobs", _json.write(job.body()), headers)
         return Enqueued.of(_json.loads(answer.body.decode()))
 
+    @overload
+    def enqueue_many(self, jobs: Iterable[NewJob]) -> List[Enqueued]: ...
+
+    @overload
+    def enqueue_many(self, jobs: Iterable[NewJob], *, partial: bool) -> List[Union[Enqueued, NotAdded]]: ...
+
     def enqueue_many(
         self, jobs: Iterable[NewJob], *, partial: bool = False
-    ) -> List[Union[Enqueued, NotAdded]]:
+    ) -> Union[List[Enqueued], List[Union[Enqueued, NotAdded]]]:
         """Adds many jobs, and answers for each, in order.
 
         Up to 1,000 jobs and 8 MiB are added together: all or none, or with `partial` all that are good, the others
@@ -158,8 +164,9 @@ class Client:
     def wait(self, id: str, timeout: Optional[Span] = None) -> Job:
         """Waits until the job ended: succeeded, cancelled or dead. Raises `NotEnded` when the time is over."""
         until = None if timeout is None else time.monotonic() + milliseconds(timeout) / 1000
+        longest = min(_ONE_WAIT, self.timeout / 2)
         while True:
-            left = _ONE_WAIT if until is None else min(_ONE_WAIT, max(0.0, until - time.monotonic()))
+            left = longest if until is None else min(longest, max(0.0, until - time.monotonic()))
             answer = self.ask("GET", f"/jobs/{_one(id)}/wait?timeout={max(1, round(left * 1000))}ms")
             job = self._job(answer)
             if job.ended:

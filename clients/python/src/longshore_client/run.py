@@ -17,6 +17,7 @@ LEVELS = ("error", "warn", "info", "debug", "trace")
 # The server keeps as many of an attempt; older ones give way.
 _MAX_LINES = 1000
 _MAX_LINE = 8 * 1024
+_UNREAD: Any = object()
 
 
 class Run:
@@ -34,6 +35,7 @@ class Run:
         self.run_at: Optional[datetime] = parsed(said.get("run_at"))
         self.payload_text = payload
         """The payload, byte for byte as it was enqueued."""
+        self._payload: Any = _UNREAD
         self.payload_version: int = said.get("payload_version", 1)
         self.meta: Optional[Dict[str, Any]] = said.get("meta")
         self.traceparent: Optional[str] = said.get("traceparent")
@@ -66,7 +68,10 @@ class Run:
     @property
     def payload(self) -> Any:
         """The payload; integers are exact. For exact decimals decode `payload_text` yourself."""
-        return _json.loads(self.payload_text)
+        # Decoded when it is asked for, so that one that is odd fails its own run alone.
+        if self._payload is _UNREAD:
+            self._payload = _json.loads(self.payload_text)
+        return self._payload
 
     def remaining(self) -> Optional[float]:
         """Seconds until the timeout; None if there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import signal
 import threading
 import time
@@ -78,6 +79,8 @@ class Worker:
         def add(function: Handler) -> Handler:
             if self._desk is not None:
                 raise RuntimeError("handlers are added before the worker starts")
+            if inspect.iscoroutinefunction(function):
+                raise TypeError(f"the handler of {kind!r} is async; a handler is a plain function, which may call asyncio.run")
             if kind in self._handlers:
                 raise ValueError(f"the kind {kind!r} has a handler already")
             self._handlers[kind] = function

@@ -37,6 +37,12 @@ pub fn a_thousand_jobs_outlive_a_killed_server(place: Place, tools: &Tools) {
     assert!(runs.values().flatten().all(|run| run.attempt == 1 && run.over.is_some()));
 }
 
+/// Seconds, as workers count them too.
+fn since_1970() -> f64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.expect("it is after 1970").as_secs_f64()
+}
+
 pub fn a_stopped_worker_drains_gives_back_and_leaves(place: Place, tools: &Tools) {
     let pier = Pier::open(&place, tools);
     let worker = pier.worker(&[("GRACE", "2")]);
@@ -81,11 +87,11 @@ pub fn a_cancel_reaches_a_run_within_a_second(place: Place, tools: &Tools) {
     std::thread::sleep(Duration::from_millis(600));
     let asked = place.run(&["jobs", "cancel", &id]);
     assert_eq!(asked.code, 0, "{asked:?}");
-    let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+    let at = since_1970();
     pier.until_state(&id, "cancelled");
     let run = &pier.runs.of(&id)[0];
     assert_eq!(run.why.as_deref(), Some("cancel"));
-    let late = run.over.expect("it was told") - at.as_secs_f64();
+    let late = run.over.expect("it was told") - at;
     assert!(late < 1.0, "told after {late:.2} s");
 }
 
@@ -109,6 +115,7 @@ pub fn a_killed_workers_jobs_are_run_by_another(place: Place, tools: &Tools) {
     let first = pier.worker(&[("LEASE", "5")]);
     let flags = ["deaf", "--payload", r#"{"ms": 2500}"#];
     let ids = [pier.running(&flags), pier.running(&flags)];
+    let killed_at = since_1970();
     first.signal("KILL");
     assert_eq!(first.ended(), None);
     let _second = pier.worker(&[("LEASE", "5")]);
@@ -120,6 +127,9 @@ pub fn a_killed_workers_jobs_are_run_by_another(place: Place, tools: &Tools) {
         let runs = pier.runs.of(id);
         assert_eq!(runs.len(), 2, "{runs:?}");
         assert_ne!(runs[0].pid, runs[1].pid);
+        // Its last heartbeat was at most a third of the lease before that.
+        let later = runs[1].began - killed_at;
+        assert!(later > 3.0, "another began after {later:.1} s, while the lease went on");
     }
 }
 
