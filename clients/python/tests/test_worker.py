@@ -235,6 +235,17 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual((self.one_end(id)["end"], self.runs[0].why), ("give_back", "cancel"))
         self.assertEqual(self.server.jobs[id]["state"], "cancelled")
 
+    def test_a_cancel_that_comes_after_the_run_is_heeded_by_its_end(self) -> None:
+        self.server.fail("/end$", "cut", times=3)
+        self.worker()
+        id = self.server.add("echo")
+        self.began()
+        self.server.cancel(id)
+        self.one_end(id)
+        self.assertEqual(self.server.jobs[id]["state"], "cancelled")
+        self.one_end(self.server.add("echo"))
+        self.assertEqual(self.server.late, [])
+
     def test_an_open_cancel_does_not_make_heartbeats_run_hot(self) -> None:
         self.worker()
         id = self.server.add("deaf")

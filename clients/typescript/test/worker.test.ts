@@ -229,6 +229,18 @@ test("a cancel arrives within a second", async () => {
   assert.deepEqual([runs[0]?.why, server.job(id).state], ["cancel", "cancelled"]);
 });
 
+test("a cancel that comes after the run is heeded by its end", async () => {
+  server.fail(/\/end$/, "cut", { times: 3 });
+  started(prepared());
+  const id = server.add("echo");
+  await began();
+  server.job(id).cancel = true;
+  await server.oneEnd(id);
+  assert.equal(server.job(id).state, "cancelled");
+  await server.oneEnd(server.add("echo"));
+  assert.deepEqual(server.late, []);
+});
+
 test("an open cancel does not make heartbeats run hot", async () => {
   started(prepared());
   const id = server.add("deaf");
