@@ -153,12 +153,19 @@ fn can_run(command: &mut Command) -> bool {
 /// whichever test comes first.
 fn built(tsc: &Path, types: &Path) -> PathBuf {
     let source = folder("typescript");
-    let home = root().join(format!("target/clients/typescript-{:016x}", state_of(&source)));
+    let all = root().join("target/clients");
+    let home = all.join(format!("typescript-{:016x}", state_of(&source)));
     std::fs::create_dir_all(&home).expect("a folder");
     let lock = std::fs::File::create(home.join("lock")).expect("a file");
     lock.lock().expect("a lock");
     if home.join("package.json").exists() {
         return home;
+    }
+    // What was built of earlier states.
+    for other in std::fs::read_dir(all).expect("a folder").map_while(Result::ok) {
+        if other.path() != home {
+            let _ = std::fs::remove_dir_all(other.path());
+        }
     }
     let compile = |project: &str, to: &Path| {
         let mut command = Command::new(tsc);
