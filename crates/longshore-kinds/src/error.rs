@@ -92,6 +92,16 @@ pub enum KindError {
         /// What it said last.
         said: String,
     },
+    /// A mail was not handed over.
+    #[error("could not {doing}: {problem}")]
+    Mail {
+        /// The step that failed.
+        doing: &'static str,
+        /// What the server said, or what became of the connection.
+        problem: String,
+        /// Whether the server will never take this mail.
+        permanent: bool,
+    },
     /// The work stopped half-way because it was asked to; nothing was written.
     #[error("cancelled")]
     Cancelled,
@@ -114,6 +124,7 @@ impl KindError {
             | Self::UnsupportedFormat { .. }
             | Self::Undecodable { .. }
             | Self::Unencodable { .. } => true,
+            Self::Mail { permanent, .. } => *permanent,
             Self::Missing { .. } | Self::Io { .. } | Self::Exit { .. } | Self::Cancelled => false,
         }
     }
@@ -135,6 +146,26 @@ pub(crate) fn at_most(
     limit: u64,
 ) -> Result<(), KindError> {
     if found <= limit { Ok(()) } else { Err(KindError::TooLarge { field, found, unit, limit }) }
+}
+
+/// A text of a stranger in a sentence of ours: its first characters, none of which can do anything.
+pub(crate) fn shown(text: &str) -> String {
+    shown_up_to(text, 64)
+}
+
+/// The same, with so many bytes at most.
+pub(crate) fn shown_up_to(text: &str, most: usize) -> String {
+    let mut shown = String::new();
+    for char in text.chars() {
+        let printable = !char.is_control() && !matches!(char, '\u{2028}' | '\u{2029}');
+        let piece = if printable { char.to_string() } else { char.escape_debug().to_string() };
+        if shown.len() + piece.len() > most {
+            shown.push('…');
+            break;
+        }
+        shown.push_str(&piece);
+    }
+    shown
 }
 
 /// `exit status: 3: no such table`.

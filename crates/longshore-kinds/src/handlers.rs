@@ -14,6 +14,7 @@ use crate::error::KindError;
 use crate::exec::{ExecConfig, ExecFor, execute};
 use crate::files::FilesRoot;
 use crate::resize_image::{ImageLimits, resize};
+use crate::send_email::Mailer;
 use crate::summary::summarize;
 
 /// A shorter sleep says nothing, and a longer one no more often.
@@ -28,6 +29,8 @@ pub struct KindsConfig {
     pub image_limits: ImageLimits,
     /// What `exec` jobs may do.
     pub exec: ExecConfig,
+    /// Who takes the mails of `send_email` jobs. `None`: such jobs wait for a node that has somebody.
+    pub mailer: Option<Mailer>,
 }
 
 /// Adds every built-in kind to a worker.
@@ -38,6 +41,12 @@ pub fn register(worker: Worker, config: &KindsConfig) -> io::Result<Worker> {
     let root = Arc::new(FilesRoot::open(&config.files_root)?);
     let (limits, may) = (config.image_limits, config.exec.clone());
     let folder = Arc::clone(&root);
+    let worker = match config.mailer.clone() {
+        Some(mailer) => {
+            worker.handle("send_email", move |run: Run| send_email(run, mailer.clone()))
+        }
+        None => worker,
+    };
     Ok(worker
         .handle("noop", |_: Run| async {})
         .handle("sleep", sleep)
@@ -95,6 +104,29 @@ fn fail(run: &Run) -> Outcome {
         Fail { panic: true, message, .. } => panic!("{message}"),
         Fail { dead: true, message, .. } => Outcome::Dead(JobError::new(message)),
         Fail { message, .. } => Outcome::Failed(JobError::new(message)),
+    }
+}
+
+async fn send_email(run: Run, mailer: Mailer) -> Outcome {
+    let id = run.id().to_string();
+    waiting(&run, async |job| mailer.send(&job, &id).await).await
+}
+
+/// A job whose work waits for others, and is dropped when the job is to stop.
+async fn waiting<T: DeserializeOwned, A: Serialize>(
+    run: &Run,
+    work: impl AsyncFnOnce(T) -> Result<A, KindError>,
+) -> Outcome {
+    let job = match run.decode_or_dead::<T>() {
+        Ok(job) => job,
+        Err(dead) => return dead,
+    };
+    tokio::select! {
+        answer = work(job) => match answer {
+            Ok(answer) => Outcome::done_with(&answer),
+            Err(error) => failed(error),
+        },
+        reason = run.stopped() => stopped(reason),
     }
 }
 

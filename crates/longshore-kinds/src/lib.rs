@@ -5,10 +5,12 @@
 
 mod demo; // payloads that show how jobs end: `noop`, `sleep`, `fail`
 mod error; // what can go wrong, and whether another attempt could help
+mod secret; // texts that nobody is shown, and where they are masked
 mod files; // the one folder that jobs may read and write
 mod picture; // pixels: decode, scale, encode
 mod resize_image; // the kind `resize_image`: a picture in, a smaller one out
 mod exec; // the kind `exec`: a program of this machine
+mod send_email; // the kind `send_email`: a mail, handed to the operator's server
 mod summary; // the kind `summarize_text`: the sentences that say most of a text
 mod handlers; // each kind as a handler of a worker
 pub mod sample; // a photo to show them with
@@ -20,4 +22,9 @@ pub use files::FilesRoot;
 pub use handlers::{KindsConfig, register};
 pub use picture::{Fit, Format, MAX_SIDE};
 pub use resize_image::{ImageFile, ImageLimits, ResizeImage, Resized, resize};
+pub use secret::{Secret, password_of};
+pub use send_email::{
+    Attachment, MAX_ATTACHMENTS, MAX_HEADERS, MAX_LINE_BYTES, Mailer, SendEmail, Sent, SmtpConfig,
+    SmtpSecurity,
+};
 pub use summary::{MAX_TEXT_BYTES, MAX_WORDS, SummarizeText, Summary, summarize};

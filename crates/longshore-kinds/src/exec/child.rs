@@ -157,14 +157,9 @@ impl Tail {
         self.dropped
     }
 
+    /// As text; what is not UTF-8 is replaced.
     pub fn text(&self) -> String {
-        self.last(self.bytes.len())
-    }
-
-    /// Its last bytes, as text.
-    pub fn last(&self, most: usize) -> String {
-        let from = self.bytes.len().saturating_sub(most);
-        let bytes: Vec<u8> = self.bytes.range(from..).copied().collect();
+        let bytes: Vec<u8> = self.bytes.iter().copied().collect();
         String::from_utf8_lossy(&bytes).trim_end().to_owned()
     }
 }
