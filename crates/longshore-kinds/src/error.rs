@@ -92,6 +92,14 @@ pub enum KindError {
         /// What it said last.
         said: String,
     },
+    /// A process that is kept running said no, or broke the rules, or ended.
+    #[error("{problem}")]
+    Process {
+        /// What it said or did.
+        problem: String,
+        /// Whether it said that another attempt is of no use.
+        permanent: bool,
+    },
     /// A mail was not handed over.
     #[error("could not {doing}: {problem}")]
     Mail {
@@ -124,7 +132,7 @@ impl KindError {
             | Self::UnsupportedFormat { .. }
             | Self::Undecodable { .. }
             | Self::Unencodable { .. } => true,
-            Self::Mail { permanent, .. } => *permanent,
+            Self::Mail { permanent, .. } | Self::Process { permanent, .. } => *permanent,
             Self::Missing { .. } | Self::Io { .. } | Self::Exit { .. } | Self::Cancelled => false,
         }
     }

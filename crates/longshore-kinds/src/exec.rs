@@ -146,12 +146,8 @@ pub fn execute(
 ) -> Result<Executed, KindError> {
     job.check(config)?;
     let folder = root.folder(job.cwd.as_deref().unwrap_or("."), "cwd")?;
-    let variables = [
-        ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
-        ("LANG", "C.UTF-8".to_owned()),
-        ("LONGSHORE_JOB_ID", of.job.clone()),
-        ("LONGSHORE_ATTEMPT", of.attempt.to_string()),
-    ];
+    let variables =
+        [("LONGSHORE_JOB_ID", of.job.clone()), ("LONGSHORE_ATTEMPT", of.attempt.to_string())];
     let masker = Masker::new(config.secrets.iter().map(Secret::reveal))
         .with_variables(job.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     let program = Program {

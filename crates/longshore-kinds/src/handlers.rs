@@ -1,5 +1,6 @@
 //! Each kind as a handler of a worker.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use crate::demo::{Fail, Sleep};
 use crate::error::KindError;
 use crate::exec::{ExecConfig, ExecFor, execute};
 use crate::files::FilesRoot;
+use crate::process_pool::{PoolConfig, Pools};
 use crate::resize_image::{ImageLimits, resize};
 use crate::send_email::Mailer;
 use crate::summary::summarize;
@@ -29,6 +31,8 @@ pub struct KindsConfig {
     pub image_limits: ImageLimits,
     /// What `exec` jobs may do.
     pub exec: ExecConfig,
+    /// Programs that are kept running, by their names. Empty: `process_pool` jobs wait for a node that has some.
+    pub pools: BTreeMap<String, PoolConfig>,
     /// Who takes the mails of `send_email` jobs. `None`: such jobs wait for a node that has somebody.
     pub mailer: Option<Mailer>,
 }
@@ -41,6 +45,12 @@ pub fn register(worker: Worker, config: &KindsConfig) -> io::Result<Worker> {
     let root = Arc::new(FilesRoot::open(&config.files_root)?);
     let (limits, may) = (config.image_limits, config.exec.clone());
     let folder = Arc::clone(&root);
+    let worker = if config.pools.is_empty() {
+        worker
+    } else {
+        let pools = Arc::new(Pools::new(&config.pools, &root, &config.exec.secrets));
+        worker.handle("process_pool", move |run: Run| process_pool(run, Arc::clone(&pools)))
+    };
     let worker = match config.mailer.clone() {
         Some(mailer) => {
             worker.handle("send_email", move |run: Run| send_email(run, mailer.clone()))
@@ -110,6 +120,12 @@ fn fail(run: &Run) -> Outcome {
 async fn send_email(run: Run, mailer: Mailer) -> Outcome {
     let id = run.id().to_string();
     waiting(&run, async |job| mailer.send(&job, &id).await).await
+}
+
+async fn process_pool(run: Run, pools: Arc<Pools>) -> Outcome {
+    let (id, log) = (run.id().to_string(), run.log());
+    waiting(&run, async |job| pools.run(&job, &id, Arc::new(move |line| log.info(line))).await)
+        .await
 }
 
 /// A job whose work waits for others, and is dropped when the job is to stop.

@@ -9,7 +9,9 @@ mod secret; // texts that nobody is shown, and where they are masked
 mod files; // the one folder that jobs may read and write
 mod picture; // pixels: decode, scale, encode
 mod resize_image; // the kind `resize_image`: a picture in, a smaller one out
+mod process; // programs: how they are begun, and all that they started ended
 mod exec; // the kind `exec`: a program of this machine
+mod process_pool; // the kind `process_pool`: a program that is started once and asked many times
 mod send_email; // the kind `send_email`: a mail, handed to the operator's server
 mod summary; // the kind `summarize_text`: the sentences that say most of a text
 mod handlers; // each kind as a handler of a worker
@@ -21,6 +23,7 @@ pub use exec::{Exec, ExecConfig, ExecFor, Executed, MAX_ARGUMENT_BYTES, MAX_ARGU
 pub use files::FilesRoot;
 pub use handlers::{KindsConfig, register};
 pub use picture::{Fit, Format, MAX_SIDE};
+pub use process_pool::{PoolConfig, Pools, ProcessPool, Said};
 pub use resize_image::{ImageFile, ImageLimits, ResizeImage, Resized, resize};
 pub use secret::{Secret, password_of};
 pub use send_email::{

@@ -2,9 +2,10 @@
 
 mod mail; // `kinds.smtp_…`: who takes the mails
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use longshore_kinds::{ExecConfig, ImageLimits, KindsConfig, Secret, SmtpConfig};
+use longshore_kinds::{ExecConfig, ImageLimits, KindsConfig, PoolConfig, Secret, SmtpConfig};
 use serde::{Deserialize, Serialize};
 
 use longshore_server::wire::Span;
@@ -24,6 +25,9 @@ pub struct KindsSettings {
     /// Bytes that are kept of what an `exec` job's program writes last, for each of its two outputs. Default 64 KiB.
     #[serde(deserialize_with = "text_or")]
     pub exec_output_bytes: usize,
+    /// Programs that are kept running for `process_pool` jobs, by the names that these ask for. Default: none; then such jobs
+    /// wait.
+    pub pools: BTreeMap<String, PoolConfig>,
     /// The server that takes mails of `send_email` jobs: `mail.example.org:587`. Default: empty, none; then such jobs wait.
     pub smtp_server: String,
     /// `starttls` (it must become TLS), `tls` (from the start) or `none`. Default starttls.
@@ -61,6 +65,7 @@ impl Default for KindsSettings {
             exec_programs,
             exec_variables,
             exec_output_bytes: ExecConfig::default().output_bytes,
+            pools: BTreeMap::new(),
             smtp_server,
             smtp_security: "starttls".to_owned(),
             smtp_ca_file,
@@ -93,7 +98,15 @@ impl KindsSettings {
             files_root: self.files_root.clone(),
             image_limits: ImageLimits::default(),
             exec: ExecConfig { programs, variables, output_bytes: self.exec_output_bytes, secrets },
+            pools: self.pools()?,
             mailer,
         })
+    }
+
+    fn pools(&self) -> Result<BTreeMap<String, PoolConfig>, String> {
+        for (name, pool) in &self.pools {
+            pool.check().map_err(|why| format!("kinds.pools.{name}.{why}"))?;
+        }
+        Ok(self.pools.clone())
     }
 }

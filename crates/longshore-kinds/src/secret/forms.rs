@@ -61,6 +61,10 @@ impl Form {
 
     /// Where it starts and ends, if it stands `at` this place.
     pub fn at(&self, text: &[u8], at: usize) -> Option<(usize, usize)> {
+        // Most places are done with here.
+        if !may_begin(text[at], *self.chars().first()?) {
+            return None;
+        }
         let end = end_of(text, at, self.chars(), matches!(self, Form::Base64 { .. }))?;
         let Form::Base64 { more_before, more_behind, .. } = self else { return Some((at, end)) };
         let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
@@ -74,6 +78,12 @@ impl Form {
         let before = *more_before && at > 0 && is_digit(&text[at - 1]);
         Some((at - usize::from(before), end))
     }
+}
+
+/// Whether a byte may be the first of this character, however it is written.
+fn may_begin(byte: u8, char: char) -> bool {
+    let raw = char.encode_utf8(&mut [0; 4]).as_bytes()[0];
+    byte == raw || matches!(byte, b'%' | b'\\' | b'+')
 }
 
 /// The end of what stands at `from`, if it says `chars`. `lines`: lines may end within it.

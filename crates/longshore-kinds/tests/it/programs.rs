@@ -186,7 +186,7 @@ fn runs(pid: &str) -> bool {
     stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
 }
 
-fn until_gone(pid: &str) {
+pub fn until_gone(pid: &str) {
     let from = Instant::now();
     while runs(pid) {
         assert!(from.elapsed() < Duration::from_secs(5), "{pid} still runs");
