@@ -100,6 +100,12 @@ pub enum KindError {
         /// Whether it said that another attempt is of no use.
         permanent: bool,
     },
+    /// The model that writes summaries has none, and may have one the next time.
+    #[error("the model's endpoint {problem}")]
+    Endpoint {
+        /// What it did.
+        problem: String,
+    },
     /// A mail was not handed over.
     #[error("could not {doing}: {problem}")]
     Mail {
@@ -133,6 +139,7 @@ impl KindError {
             | Self::Undecodable { .. }
             | Self::Unencodable { .. } => true,
             Self::Mail { permanent, .. } | Self::Process { permanent, .. } => *permanent,
+            Self::Endpoint { .. } => false,
             Self::Missing { .. } | Self::Io { .. } | Self::Exit { .. } | Self::Cancelled => false,
         }
     }

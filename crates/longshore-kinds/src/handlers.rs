@@ -17,7 +17,7 @@ use crate::files::FilesRoot;
 use crate::process_pool::{PoolConfig, Pools};
 use crate::resize_image::{ImageLimits, resize};
 use crate::send_email::Mailer;
-use crate::summary::summarize;
+use crate::summary::{Endpoint, summarize, summarize_by};
 
 /// A shorter sleep says nothing, and a longer one no more often.
 const SILENT: Duration = Duration::from_secs(1);
@@ -33,6 +33,8 @@ pub struct KindsConfig {
     pub exec: ExecConfig,
     /// Programs that are kept running, by their names. Empty: `process_pool` jobs wait for a node that has some.
     pub pools: BTreeMap<String, PoolConfig>,
+    /// The model that writes the summaries of `summarize_text` jobs. `None`: they are made of the text's own sentences.
+    pub summaries: Option<Endpoint>,
     /// Who takes the mails of `send_email` jobs. `None`: such jobs wait for a node that has somebody.
     pub mailer: Option<Mailer>,
 }
@@ -57,6 +59,12 @@ pub fn register(worker: Worker, config: &KindsConfig) -> io::Result<Worker> {
         }
         None => worker,
     };
+    let worker = match config.summaries.clone() {
+        Some(endpoint) => {
+            worker.handle("summarize_text", move |run: Run| summarize_text(run, endpoint.clone()))
+        }
+        None => worker.handle_blocking("summarize_text", |run: Run| blocking(&run, summarize)),
+    };
     Ok(worker
         .handle("noop", |_: Run| async {})
         .handle("sleep", sleep)
@@ -67,8 +75,7 @@ pub fn register(worker: Worker, config: &KindsConfig) -> io::Result<Worker> {
         .handle_blocking("exec", move |run: Run| {
             let of = ExecFor { job: run.id().to_string(), attempt: run.attempt() };
             blocking(&run, |job, stopped| execute(job, (&folder, &may), &of, stopped))
-        })
-        .handle_blocking("summarize_text", |run: Run| blocking(&run, summarize)))
+        }))
 }
 
 async fn sleep(run: Run) -> Outcome {
@@ -120,6 +127,11 @@ fn fail(run: &Run) -> Outcome {
 async fn send_email(run: Run, mailer: Mailer) -> Outcome {
     let id = run.id().to_string();
     waiting(&run, async |job| mailer.send(&job, &id).await).await
+}
+
+async fn summarize_text(run: Run, endpoint: Endpoint) -> Outcome {
+    let is_last = run.attempt() >= run.max_attempts();
+    waiting(&run, async |job| summarize_by(&endpoint, job, is_last).await).await
 }
 
 async fn process_pool(run: Run, pools: Arc<Pools>) -> Outcome {

@@ -13,7 +13,7 @@ mod process; // programs: how they are begun, and all that they started ended
 mod exec; // the kind `exec`: a program of this machine
 mod process_pool; // the kind `process_pool`: a program that is started once and asked many times
 mod send_email; // the kind `send_email`: a mail, handed to the operator's server
-mod summary; // the kind `summarize_text`: the sentences that say most of a text
+mod summary; // the kind `summarize_text`: what a text says, in few words
 mod handlers; // each kind as a handler of a worker
 pub mod sample; // a photo to show them with
 
@@ -30,4 +30,7 @@ pub use send_email::{
     Attachment, MAX_ATTACHMENTS, MAX_HEADERS, MAX_LINE_BYTES, Mailer, SendEmail, Sent, SmtpConfig,
     SmtpSecurity,
 };
-pub use summary::{MAX_TEXT_BYTES, MAX_WORDS, SummarizeText, Summary, summarize};
+pub use summary::{
+    Endpoint, EndpointConfig, MAX_TEXT_BYTES, MAX_WORDS, SummarizeText, Summary, summarize,
+    summarize_by,
+};

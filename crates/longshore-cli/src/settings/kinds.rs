@@ -4,14 +4,18 @@ mod mail; // `kinds.smtp_…`: who takes the mails
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use longshore_kinds::{ExecConfig, ImageLimits, KindsConfig, PoolConfig, Secret, SmtpConfig};
+use longshore_kinds::{
+    Endpoint, EndpointConfig, ExecConfig, ImageLimits, KindsConfig, PoolConfig, Secret, SmtpConfig,
+};
 use serde::{Deserialize, Serialize};
 
 use longshore_server::wire::Span;
 
 use super::layers::text_or;
 use super::{TokenText, listed};
+use mail::secret;
 
 /// What built-in kinds may do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,6 +29,17 @@ pub struct KindsSettings {
     /// Bytes that are kept of what an `exec` job's program writes last, for each of its two outputs. Default 64 KiB.
     #[serde(deserialize_with = "text_or")]
     pub exec_output_bytes: usize,
+    /// Where a model writes summaries, as far as before `/chat/completions`: `https://api.example.org/v1`. Default: empty,
+    /// nowhere.
+    pub summary_url: String,
+    /// What it is shown; or the file that holds it.
+    pub summary_key: TokenText,
+    /// A file whose first line is the key. Default: empty, none.
+    pub summary_key_file: PathBuf,
+    /// The model's name there.
+    pub summary_model: String,
+    /// How long its answer may take. Default 60 s.
+    pub summary_timeout: Span,
     /// Programs that are kept running for `process_pool` jobs, by the names that these ask for. Default: none; then such jobs
     /// wait.
     pub pools: BTreeMap<String, PoolConfig>,
@@ -59,12 +74,18 @@ impl Default for KindsSettings {
         let smtp = SmtpConfig::default();
         let [exec_programs, exec_variables] = Default::default();
         let [smtp_server, smtp_user, smtp_from, smtp_senders] = Default::default();
-        let [smtp_ca_file, smtp_password_file] = Default::default();
+        let [summary_url, summary_model] = Default::default();
+        let [smtp_ca_file, smtp_password_file, summary_key_file] = Default::default();
         KindsSettings {
             files_root: ".".into(),
             exec_programs,
             exec_variables,
             exec_output_bytes: ExecConfig::default().output_bytes,
+            summary_url,
+            summary_key: TokenText::default(),
+            summary_key_file,
+            summary_model,
+            summary_timeout: Span(Duration::from_secs(60)),
             pools: BTreeMap::new(),
             smtp_server,
             smtp_security: "starttls".to_owned(),
@@ -93,14 +114,33 @@ impl KindsSettings {
         }
         let mailer = self.mailer()?;
         secrets.extend(mailer.iter().map(|mailer| mailer.password().clone()));
+        let summaries = self.summaries()?;
+        secrets.extend(summaries.iter().map(|endpoint| endpoint.key().clone()));
         let variables = listed(&self.exec_variables).map(str::to_owned).collect();
         Ok(KindsConfig {
             files_root: self.files_root.clone(),
             image_limits: ImageLimits::default(),
             exec: ExecConfig { programs, variables, output_bytes: self.exec_output_bytes, secrets },
+            summaries,
             pools: self.pools()?,
             mailer,
         })
+    }
+
+    /// `None` without an address.
+    fn summaries(&self) -> Result<Option<Endpoint>, String> {
+        let url = self.summary_url.trim();
+        if url.is_empty() {
+            return Ok(None);
+        }
+        let key = ("summary_key", &self.summary_key, self.summary_key_file.as_path());
+        let config = EndpointConfig {
+            url: url.to_owned(),
+            key: secret(key)?,
+            model: self.summary_model.trim().to_owned(),
+            timeout: self.summary_timeout.0,
+        };
+        Endpoint::new(config).map(Some).map_err(|why| format!("kinds.{why}"))
     }
 
     fn pools(&self) -> Result<BTreeMap<String, PoolConfig>, String> {

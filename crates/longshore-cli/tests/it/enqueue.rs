@@ -5,7 +5,8 @@ use crate::harness::{Place, both};
 both!(
     a_program_runs_if_the_operator_allowed_it,
     a_process_is_asked_many_times_and_ends_with_its_node,
-    a_text_is_summarised;
+    a_text_is_summarised,
+    a_model_that_is_away_gives_way_at_the_last_attempt;
     behind a server, too:
     everything_said_is_stored,
     a_payload_comes_from_a_file_or_from_stdin,
@@ -184,6 +185,31 @@ fn pools_that_make_no_sense_are_refused_by_their_names() {
         let said = place.run(&["serve"]);
         assert!(said.code != 0 && said.err.contains(sentence), "{toml}: {said:?}");
     }
+}
+
+fn a_model_that_is_away_gives_way_at_the_last_attempt(place: Place) {
+    let place = place.migrated();
+    place.write(
+        "longshore.toml",
+        "[kinds]\nsummary_url = 'http://127.0.0.1:1/v1'\nsummary_model = 'small'\nsummary_key = 'sk-98765'",
+    );
+    let _server = place.serve(&[]);
+    let payload =
+        r#"{"text": "Rain fell on the roof. The roof let the rain in. He ate.", "max_words": 6}"#;
+    let id = place.enqueue(&[
+        "summarize_text",
+        "--payload",
+        payload,
+        "--max-attempts",
+        "2",
+        "--backoff",
+        "fixed:100ms",
+    ]);
+    place.until("it is done", || place.state(&id) == "succeeded");
+    let job = place.json(&["jobs", "show", &id]);
+    assert_eq!((&job["attempt"], &job["output"]["method"]), (&2.into(), &"extractive".into()));
+    let why = job["output"]["fallback"].as_str().unwrap();
+    assert!(why.starts_with("the model's endpoint cannot be reached: "), "{why}");
 }
 
 fn a_text_is_summarised(place: Place) {

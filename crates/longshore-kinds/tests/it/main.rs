@@ -2,6 +2,7 @@
 
 mod files; // the folder and the pictures that the tests below use
 
+mod endpoints; // summaries by a model, and what takes their place
 mod escapes; // no path leads out of the files folder
 mod fits; // contain, cover, fill
 mod formats; // every format in and out, transparency, colour profiles
