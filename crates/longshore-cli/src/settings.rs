@@ -15,6 +15,7 @@ use longshore::store::Level;
 use longshore::{Limits, TraceMode, WorkerConfig};
 use serde::{Deserialize, Serialize};
 
+use longshore_kinds::Secret;
 use longshore_server::wire::Span;
 
 pub use http::HttpSettings;
@@ -138,6 +139,12 @@ impl Settings {
     /// The library's limits.
     pub(crate) fn limits(&self) -> Limits {
         Limits { payload_bytes: self.limits.payload_bytes }
+    }
+
+    /// What no job may show, of the settings that are not the kinds' own.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        let of_database = longshore_kinds::password_of(&self.database).unwrap_or_default();
+        [self.token.reveal(), of_database].map(Secret::from).into()
     }
 
     /// The library's settings for a worker of this version of the application.

@@ -122,6 +122,30 @@ pub enum KindError {
         /// How much later.
         wait: Duration,
     },
+    /// A process that is kept running said no, or broke the rules, or ended.
+    #[error("{problem}")]
+    Process {
+        /// What it said or did.
+        problem: String,
+        /// Whether it said that another attempt is of no use.
+        permanent: bool,
+    },
+    /// The model that writes summaries has none, and may have one the next time.
+    #[error("the model's endpoint {problem}")]
+    Endpoint {
+        /// What it did.
+        problem: String,
+    },
+    /// A mail was not handed over.
+    #[error("could not {doing}: {problem}")]
+    Mail {
+        /// The step that failed.
+        doing: &'static str,
+        /// What the server said, or what became of the connection.
+        problem: String,
+        /// Whether the server will never take this mail.
+        permanent: bool,
+    },
     /// The work stopped half-way because it was asked to; nothing was written.
     #[error("cancelled")]
     Cancelled,
@@ -153,10 +177,13 @@ impl KindError {
             | Self::Undecodable { .. }
             | Self::Unencodable { .. } => true,
             Self::Unanswered { refused, .. } => *refused,
-            Self::Answered { permanent, .. } => *permanent,
+            Self::Answered { permanent, .. }
+            | Self::Mail { permanent, .. }
+            | Self::Process { permanent, .. } => *permanent,
             Self::Missing { .. }
             | Self::Io { .. }
             | Self::Exit { .. }
+            | Self::Endpoint { .. }
             | Self::ComeLater { .. }
             | Self::Cancelled => false,
         }
@@ -179,6 +206,26 @@ pub(crate) fn at_most(
     limit: u64,
 ) -> Result<(), KindError> {
     if found <= limit { Ok(()) } else { Err(KindError::TooLarge { field, found, unit, limit }) }
+}
+
+/// A text of a stranger in a sentence of ours: its first characters, none of which can do anything.
+pub(crate) fn shown(text: &str) -> String {
+    shown_up_to(text, 64)
+}
+
+/// The same, with so many bytes at most.
+pub(crate) fn shown_up_to(text: &str, most: usize) -> String {
+    let mut shown = String::new();
+    for char in text.chars() {
+        let printable = !char.is_control() && !matches!(char, '\u{2028}' | '\u{2029}');
+        let piece = if printable { char.to_string() } else { char.escape_debug().to_string() };
+        if shown.len() + piece.len() > most {
+            shown.push('…');
+            break;
+        }
+        shown.push_str(&piece);
+    }
+    shown
 }
 
 /// `exit status: 3: no such table`.

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{KindError, at_most};
 use crate::files::FilesRoot;
-use child::Program;
+use crate::secret::{Masker, Secret};
+use child::{Program, Tail};
 
 /// Arguments, with the program.
 pub const MAX_ARGUMENTS: usize = 256;
@@ -49,11 +50,19 @@ pub struct ExecConfig {
     pub variables: Vec<String>,
     /// Bytes that are kept of what a program writes last, for each of its two outputs. Default 64 KiB.
     pub output_bytes: usize,
+    /// Texts that are masked in outputs and errors, however they are written: a program may have them from a file. Values
+    /// of variables whose names say that they are secret are masked anyway. Default: none.
+    pub secrets: Vec<Secret>,
 }
 
 impl Default for ExecConfig {
     fn default() -> Self {
-        Self { programs: Vec::new(), variables: Vec::new(), output_bytes: 64 << 10 }
+        Self {
+            programs: Vec::new(),
+            variables: Vec::new(),
+            output_bytes: 64 << 10,
+            secrets: Vec::new(),
+        }
     }
 }
 
@@ -137,17 +146,16 @@ pub fn execute(
 ) -> Result<Executed, KindError> {
     job.check(config)?;
     let folder = root.folder(job.cwd.as_deref().unwrap_or("."), "cwd")?;
-    let variables = [
-        ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
-        ("LANG", "C.UTF-8".to_owned()),
-        ("LONGSHORE_JOB_ID", of.job.clone()),
-        ("LONGSHORE_ATTEMPT", of.attempt.to_string()),
-    ];
+    let variables =
+        [("LONGSHORE_JOB_ID", of.job.clone()), ("LONGSHORE_ATTEMPT", of.attempt.to_string())];
+    let masker = Masker::new(config.secrets.iter().map(Secret::reveal))
+        .with_variables(job.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     let program = Program {
         argv: &job.argv,
         folder: &folder,
         stdin: job.stdin.as_deref().unwrap_or_default(),
-        keep: config.output_bytes,
+        // A secret over the cut is seen whole, and only then the cut is made.
+        keep: config.output_bytes + masker.margin(),
     };
     let given = job.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let ours = variables.iter().map(|(name, value)| (*name, value.as_str()));
@@ -159,12 +167,17 @@ pub fn execute(
     let Some(ended) = ended else { return Err(KindError::Cancelled) };
     if !ended.status.success() {
         let said = if ended.stderr.is_empty() { &ended.stdout } else { &ended.stderr };
-        return Err(KindError::Exit { status: ended.status, said: said.last(ERROR_BYTES) });
+        let (said, _) = last(said, &masker, ERROR_BYTES);
+        return Err(KindError::Exit { status: ended.status, said });
     }
-    Ok(Executed {
-        stdout: ended.stdout.text(),
-        stdout_dropped: ended.stdout.dropped(),
-        stderr: ended.stderr.text(),
-        stderr_dropped: ended.stderr.dropped(),
-    })
+    let (stdout, stdout_dropped) = last(&ended.stdout, &masker, config.output_bytes);
+    let (stderr, stderr_dropped) = last(&ended.stderr, &masker, config.output_bytes);
+    Ok(Executed { stdout, stdout_dropped, stderr, stderr_dropped })
+}
+
+/// The last bytes of an output, without secrets; and how many bytes stood before them.
+fn last(output: &Tail, masker: &Masker, most: usize) -> (String, u64) {
+    let text = masker.text(&output.text());
+    let from = text.ceil_char_boundary(text.len().saturating_sub(most));
+    (text[from..].to_owned(), output.dropped() + from as u64)
 }

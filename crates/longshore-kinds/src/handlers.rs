@@ -1,5 +1,6 @@
 //! Each kind as a handler of a worker.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
@@ -16,8 +17,10 @@ use crate::exec::{ExecConfig, ExecFor, execute};
 use crate::files::FilesRoot;
 use crate::http::{Allowed, Http};
 use crate::http_request::HttpRequest;
+use crate::process_pool::{PoolConfig, Pools};
 use crate::resize_image::{ImageLimits, ResizeImage, resize_from};
-use crate::summary::summarize;
+use crate::send_email::Mailer;
+use crate::summary::{Endpoint, summarize, summarize_by};
 use crate::webhook::{Message, WebhookDelivery};
 
 /// A shorter sleep says nothing, and a longer one no more often.
@@ -34,6 +37,12 @@ pub struct KindsConfig {
     pub exec: ExecConfig,
     /// Where requests may go beyond the public internet. Default: nowhere.
     pub http_allow: Vec<Allowed>,
+    /// Programs that are kept running, by their names. Empty: `process_pool` jobs wait for a node that has some.
+    pub pools: BTreeMap<String, PoolConfig>,
+    /// The model that writes the summaries of `summarize_text` jobs. `None`: they are made of the text's own sentences.
+    pub summaries: Option<Endpoint>,
+    /// Who takes the mails of `send_email` jobs. `None`: such jobs wait for a node that has somebody.
+    pub mailer: Option<Mailer>,
 }
 
 /// Adds every built-in kind to a worker.
@@ -46,6 +55,24 @@ pub fn register(worker: Worker, config: &KindsConfig) -> io::Result<Worker> {
     let folder = Arc::clone(&root);
     let http = Http::new(config.http_allow.clone());
     let (web, fetcher) = (http.clone(), http.clone());
+    let worker = if config.pools.is_empty() {
+        worker
+    } else {
+        let pools = Arc::new(Pools::new(&config.pools, &root, &config.exec.secrets));
+        worker.handle("process_pool", move |run: Run| process_pool(run, Arc::clone(&pools)))
+    };
+    let worker = match config.mailer.clone() {
+        Some(mailer) => {
+            worker.handle("send_email", move |run: Run| send_email(run, mailer.clone()))
+        }
+        None => worker,
+    };
+    let worker = match config.summaries.clone() {
+        Some(endpoint) => {
+            worker.handle("summarize_text", move |run: Run| summarize_text(run, endpoint.clone()))
+        }
+        None => worker.handle_blocking("summarize_text", |run: Run| blocking(&run, summarize)),
+    };
     Ok(worker
         .handle("noop", |_: Run| async {})
         .handle("sleep", sleep)
@@ -58,8 +85,7 @@ pub fn register(worker: Worker, config: &KindsConfig) -> io::Result<Worker> {
         .handle_blocking("exec", move |run: Run| {
             let of = ExecFor { job: run.id().to_string(), attempt: run.attempt() };
             blocking(&run, |job, stopped| execute(job, (&folder, &may), &of, stopped))
-        })
-        .handle_blocking("summarize_text", |run: Run| blocking(&run, summarize)))
+        }))
 }
 
 async fn sleep(run: Run) -> Outcome {
@@ -109,13 +135,13 @@ fn fail(run: &Run) -> Outcome {
 }
 
 async fn http_request(run: Run, http: Http) -> Outcome {
-    asking(&run, async |job: &HttpRequest| job.ask(&http).await).await
+    waiting(&run, async |job: HttpRequest| job.ask(&http).await).await
 }
 
 async fn webhook_delivery(run: Run, http: Http) -> Outcome {
     let id = run.id().to_string();
     let message = Message { id: &id, now: SystemTime::now() };
-    asking(&run, async |job: &WebhookDelivery| job.deliver(&http, &message).await).await
+    waiting(&run, async |job: WebhookDelivery| job.deliver(&http, &message).await).await
 }
 
 async fn resize_image(run: Run, http: Http, root: Arc<FilesRoot>, limits: ImageLimits) -> Outcome {
@@ -139,20 +165,38 @@ async fn resize_image(run: Run, http: Http, root: Arc<FilesRoot>, limits: ImageL
         .unwrap_or_else(|panic| resume_unwind(panic.into_panic()))
 }
 
-/// A job that asks somebody else, and is dropped when it is to stop.
-async fn asking<T: DeserializeOwned, A: Serialize>(
+async fn send_email(run: Run, mailer: Mailer) -> Outcome {
+    let id = run.id().to_string();
+    waiting(&run, async |job| mailer.send(&job, &id).await).await
+}
+
+async fn summarize_text(run: Run, endpoint: Endpoint) -> Outcome {
+    let is_last = run.attempt() >= run.max_attempts();
+    waiting(&run, async |job| summarize_by(&endpoint, job, is_last).await).await
+}
+
+async fn process_pool(run: Run, pools: Arc<Pools>) -> Outcome {
+    let (id, log) = (run.id().to_string(), run.log());
+    waiting(&run, async |job| pools.run(&job, &id, Arc::new(move |line| log.info(line))).await)
+        .await
+}
+
+/// A job whose work waits for others, and is dropped when the job is to stop.
+async fn waiting<T: DeserializeOwned, A: Serialize>(
     run: &Run,
-    ask: impl AsyncFnOnce(&T) -> Result<A, KindError>,
+    work: impl AsyncFnOnce(T) -> Result<A, KindError>,
 ) -> Outcome {
     let job = match run.decode_or_dead::<T>() {
         Ok(job) => job,
         Err(dead) => return dead,
     };
-    let answer = tokio::select! {
-        answer = ask(&job) => answer,
-        reason = run.stopped() => return stopped(reason),
-    };
-    answer.map_or_else(failed, |answer| Outcome::done_with(&answer))
+    tokio::select! {
+        answer = work(job) => match answer {
+            Ok(answer) => Outcome::done_with(&answer),
+            Err(error) => failed(error),
+        },
+        reason = run.stopped() => stopped(reason),
+    }
 }
 
 /// A job whose work blocks, and asks meanwhile whether to stop.

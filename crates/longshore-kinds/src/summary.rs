@@ -1,15 +1,22 @@
-//! The kind `summarize_text`: the sentences that say most of a text, in their order.
+//! The kind `summarize_text`: what a text says, in few words.
 //!
-//! Extractive: nothing is written that the text does not say. No model, no network, no list of words of a language;
-//! the same text gives the same summary.
+//! The sentences that say most of it, in their order: nothing is written that the text does not say. No model, no network,
+//! no list of words of a language; the same text gives the same summary. Or the words of a model that the operator names,
+//! and the sentences only if that has none.
 
 mod centrality; // which sentences say what the others say
+mod endpoint; // a model that writes summaries
 mod sentences; // where sentences end, and what their words are
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{KindError, at_most, in_range};
 use centrality::Graph;
+use endpoint::NoSummary;
+pub use endpoint::{Endpoint, EndpointConfig};
 use sentences::Sentence;
 
 /// Bytes of a text.
@@ -35,7 +42,7 @@ pub struct SummarizeText {
 /// A job's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Sentences of the text, in its order; if not even one fits, the best, cut.
+    /// Sentences of the text, in its order; if not even one fits, the best, cut. Or those of a model.
     pub summary: String,
     /// How many words it has.
     pub words: u32,
@@ -43,8 +50,14 @@ pub struct Summary {
     pub sentences: u32,
     /// How many the text has.
     pub of_sentences: u32,
-    /// How it was made: `extractive`.
+    /// How it was made: `extractive`, or `endpoint` by a model.
     pub method: String,
+    /// Which model wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Why it was not written by the model that should have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
 }
 
 impl SummarizeText {
@@ -90,7 +103,46 @@ pub fn summarize(job: &SummarizeText, cancelled: &dyn Fn() -> bool) -> Result<Su
         sentences: sentences as u32,
         of_sentences: all.len() as u32,
         method: "extractive".to_owned(),
+        model: None,
+        fallback: None,
     })
+}
+
+/// The same by a model. If it has no summary and will have none, or this is the last attempt, the summary is extractive, and
+/// says why. Dropped, it asks no further.
+///
+/// # Errors
+/// As [`summarize`]; and [`KindError::Endpoint`] if the model may have one the next time.
+pub async fn summarize_by(
+    endpoint: &Endpoint,
+    job: SummarizeText,
+    is_last: bool,
+) -> Result<Summary, KindError> {
+    job.check()?;
+    if sentences::words(&job.text) == 0 {
+        return Err(KindError::payload("text", "has no words"));
+    }
+    let why = match endpoint.ask(&job).await {
+        Ok(summary) => return Ok(summary),
+        Err(later @ NoSummary::Later(_)) if !is_last => return Err(later.into()),
+        Err(NoSummary::Later(why) | NoSummary::Never(why)) => why,
+    };
+    let stop = StopOnDrop::default();
+    let stopped = Arc::clone(&stop.0);
+    let work = move || summarize(&job, &|| stopped.load(Ordering::Relaxed));
+    let made = tokio::task::spawn_blocking(work).await;
+    let made = made.map_err(|_| KindError::Cancelled)??;
+    Ok(Summary { fallback: Some(format!("the model's endpoint {why}")), ..made })
+}
+
+/// Tells a thread that nobody waits for it any more.
+#[derive(Default)]
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The best first, as long as words are left; none that says what another one says.

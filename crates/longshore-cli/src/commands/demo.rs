@@ -13,7 +13,7 @@ use crate::settings::Settings;
 const FOLDER: &str = "longshore-demo";
 
 pub(crate) fn register(worker: Worker, settings: &Settings) -> Result<Worker, BoxError> {
-    let config = settings.kinds.config()?;
+    let config = settings.kinds.config(settings.secrets())?;
     longshore_kinds::register(worker, &config).map_err(|error| {
         format!("kinds.files_root: {}: {error}", config.files_root.display()).into()
     })

@@ -4,7 +4,9 @@ use crate::harness::{Place, both};
 
 both!(
     a_program_runs_if_the_operator_allowed_it,
-    a_text_is_summarised;
+    a_process_is_asked_many_times_and_ends_with_its_node,
+    a_text_is_summarised,
+    a_model_that_is_away_gives_way_at_the_last_attempt;
     behind a server, too:
     everything_said_is_stored,
     a_payload_comes_from_a_file_or_from_stdin,
@@ -137,6 +139,77 @@ fn a_program_runs_if_the_operator_allowed_it(place: Place) {
     place.until("it runs", || place.state(&id) == "running");
     assert_eq!(place.run(&["jobs", "cancel", &id]).code, 0);
     place.until("it is cancelled", || place.state(&id) == "cancelled");
+}
+
+fn a_process_is_asked_many_times_and_ends_with_its_node(place: Place) {
+    let place = place.migrated();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../longshore-kinds/tests/it/pools/child.py");
+    place.write(
+        "longshore.toml",
+        format!("[kinds.pools.p]\nargv = ['/usr/bin/env', 'python3', '{script}']\nsize = 1\n"),
+    );
+    let server = place.serve(&[]);
+    let ask = |what: &str| {
+        let payload = format!(r#"{{"pool": "p", "payload": {what}}}"#);
+        let id = place.enqueue(&["process_pool", "--payload", &payload]);
+        let end = || ["succeeded", "dead"].contains(&&*place.state(&id));
+        place.until("it ends", end);
+        place.json(&["jobs", "show", &id])
+    };
+    let first = ask(r#"{"do": "echo", "value": 7}"#);
+    assert_eq!((&first["output"]["got"], &first["output"]["asked"]), (&7.into(), &1.into()));
+    let logged = ask(r#"{"do": "log"}"#);
+    let id = logged["id"].as_str().unwrap();
+    let log = place.run(&["jobs", "logs", id]).out;
+    assert!(log.contains("on stderr") && log.contains("three"), "{log}");
+    let dead = ask(r#"{"do": "error", "words": "never", "retry": false}"#);
+    assert_eq!((&dead["state"], &dead["attempt"]), (&"dead".into(), &1.into()));
+    let again = ask(r#"{"do": "stubborn"}"#);
+    assert_eq!(again["output"], first["output"]["pid"]);
+    // It heeds no SIGTERM, and still does not outlive its node.
+    server.signal("TERM");
+    assert_eq!(server.ended(), Some(0));
+    let pid = again["output"].to_string();
+    place.until("the process is gone", || !std::path::Path::new("/proc").join(&pid).exists());
+}
+
+#[test]
+fn pools_that_make_no_sense_are_refused_by_their_names() {
+    let place = Place::empty().migrated();
+    for (toml, sentence) in [
+        ("argv = ['cat']", "kinds.pools.p.argv begins with `cat`; write the whole path"),
+        ("argv = ['/bin/cat']\nsize = 0", "kinds.pools.p.size is 0, it must be from 1 to 1000"),
+        ("argv = ['/bin/cat']\nzise = 2", "unknown field: found `zise`"),
+    ] {
+        place.write("longshore.toml", format!("[kinds.pools.p]\n{toml}"));
+        let said = place.run(&["serve"]);
+        assert!(said.code != 0 && said.err.contains(sentence), "{toml}: {said:?}");
+    }
+}
+
+fn a_model_that_is_away_gives_way_at_the_last_attempt(place: Place) {
+    let place = place.migrated();
+    place.write(
+        "longshore.toml",
+        "[kinds]\nsummary_url = 'http://127.0.0.1:1/v1'\nsummary_model = 'small'\nsummary_key = 'sk-98765'",
+    );
+    let _server = place.serve(&[]);
+    let payload =
+        r#"{"text": "Rain fell on the roof. The roof let the rain in. He ate.", "max_words": 6}"#;
+    let id = place.enqueue(&[
+        "summarize_text",
+        "--payload",
+        payload,
+        "--max-attempts",
+        "2",
+        "--backoff",
+        "fixed:100ms",
+    ]);
+    place.until("it is done", || place.state(&id) == "succeeded");
+    let job = place.json(&["jobs", "show", &id]);
+    assert_eq!((&job["attempt"], &job["output"]["method"]), (&2.into(), &"extractive".into()));
+    let why = job["output"]["fallback"].as_str().unwrap();
+    assert!(why.starts_with("the model's endpoint cannot be reached: "), "{why}");
 }
 
 fn a_text_is_summarised(place: Place) {

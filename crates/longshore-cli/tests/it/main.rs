@@ -14,6 +14,7 @@ mod enqueue;
 mod http;
 mod jobs;
 mod lists;
+mod mails;
 mod migrate;
 mod operations;
 #[cfg(feature = "otel")]

@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cap_std::fs::Dir;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::Signal;
+
+use crate::process::{Group, command};
 
 /// How long a program has between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(500);
@@ -52,25 +52,13 @@ impl Program<'_> {
         variables: impl Iterator<Item = (&'e str, &'e str)>,
         stopped: &dyn Fn() -> bool,
     ) -> io::Result<Option<Ended>> {
-        let mut child = Command::new(&self.argv[0])
-            .args(&self.argv[1..])
-            .env_clear()
-            .envs(variables)
-            // By its handle, so that nobody can put another folder in its place meanwhile.
-            .current_dir(format!("/proc/self/fd/{}", self.folder.as_raw_fd()))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()?;
-        self.feed(&mut child);
+        let mut group = Group::new(command(self.argv, self.folder, variables).spawn()?);
+        let child = group.child();
+        self.feed(child);
         let outputs =
             (follow(child.stdout.take(), self.keep), follow(child.stderr.take(), self.keep));
-        let group = Pid::from_child(&child);
-        let in_time = until_ended(group, stopped);
-        // Before it is reaped, while the number of the group can be nobody else's. If none is left, that is well.
-        let _ = kill_process_group(group, Signal::KILL);
-        let status = child.wait()?;
+        let in_time = until_ended(&group, stopped);
+        let status = group.end()?;
         let give_up = Instant::now() + LAST_WORDS;
         let (stdout, stderr) = (outputs.0.last(give_up), outputs.1.last(give_up));
         Ok(in_time?.then_some(Ended { status, stdout, stderr }))
@@ -90,22 +78,19 @@ impl Program<'_> {
 }
 
 /// Whether it ended by itself; if not, it was told to, and is gone.
-fn until_ended(group: Pid, stopped: &dyn Fn() -> bool) -> io::Result<bool> {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+fn until_ended(group: &Group, stopped: &dyn Fn() -> bool) -> io::Result<bool> {
     let mut pause = Duration::from_millis(1);
     let mut told: Option<Instant> = None;
     loop {
-        if waitid(WaitId::Pid(group), options)?.is_some() {
+        if group.has_ended()? {
             return Ok(told.is_none());
         }
         match told {
             None if stopped() => {
-                let _ = kill_process_group(group, Signal::TERM);
+                group.signal(Signal::TERM);
                 told = Some(Instant::now());
             }
-            Some(at) if at.elapsed() >= GRACE => {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
+            Some(at) if at.elapsed() >= GRACE => group.signal(Signal::KILL),
             _ => {}
         }
         std::thread::sleep(pause);
@@ -157,14 +142,9 @@ impl Tail {
         self.dropped
     }
 
+    /// As text; what is not UTF-8 is replaced.
     pub fn text(&self) -> String {
-        self.last(self.bytes.len())
-    }
-
-    /// Its last bytes, as text.
-    pub fn last(&self, most: usize) -> String {
-        let from = self.bytes.len().saturating_sub(most);
-        let bytes: Vec<u8> = self.bytes.range(from..).copied().collect();
+        let bytes: Vec<u8> = self.bytes.iter().copied().collect();
         String::from_utf8_lossy(&bytes).trim_end().to_owned()
     }
 }

@@ -2,10 +2,13 @@
 
 mod files; // the folder and the pictures that the tests below use
 
+mod endpoints; // summaries by a model, and what takes their place
 mod escapes; // no path leads out of the files folder
 mod fits; // contain, cover, fill
 mod formats; // every format in and out, transparency, colour profiles
 mod orientation; // photographs that lie on their side
+mod mails; // what mail servers get, and what becomes of what they do not want
+mod pools; // processes that are kept running, and those that break the rules
 mod programs; // what `exec` runs and refuses
 mod payload; // what a payload may say
 mod refusals; // too large, damaged, not a picture

@@ -137,6 +137,43 @@ fn outputs_are_kept_from_their_end_and_bounded() {
 }
 
 #[test]
+fn secrets_are_masked_however_a_program_writes_them() {
+    let mut place = Place::new();
+    let secret = "p@ss/w+rd and more";
+    place.config.secrets = vec![secret.into()];
+    place.config.variables = vec!["SHOP_TOKEN".to_owned()];
+    place.config.output_bytes = 64;
+    let script = r#"
+        printf '%s\n' "$1"
+        printf 'p%%40ss%%2Fw%%2Brd+and%%20more\n'
+        printf '%s' "$1" | base64
+        printf 'user:%s' "$1" | base64
+        printf '"p@ss\/w\u002brd and more" %s\n' "$SHOP_TOKEN"
+        printf '%s' "$1" >&2"#;
+    let mut job = shell(script);
+    job.argv.extend(["sh", secret].map(str::to_owned));
+    job.env = [("SHOP_TOKEN".to_owned(), "tok-98765".to_owned())].into();
+    let ended = place.run(&job, &|| false).unwrap();
+    assert_eq!(ended.stdout, "***\n***\n***\ndXNlcj***\n\"***\" ***");
+    assert_eq!(ended.stderr, "***");
+
+    // One that the cut goes through is masked, too, not kept by its end.
+    let script = "printf '%s' \"$1\"; head -c 60 /dev/zero | tr '\\0' x";
+    let job = Exec {
+        argv: [SH, "-c", script, "sh", secret].map(str::to_owned).to_vec(),
+        ..Exec::default()
+    };
+    let ended = place.run(&job, &|| false).unwrap();
+    assert_eq!(ended.stdout, format!("***{}", "x".repeat(60)));
+    let failing = Exec {
+        argv: [SH, "-c", "echo \"$1\"; exit 1", "sh", secret].map(str::to_owned).to_vec(),
+        ..Exec::default()
+    };
+    let error = place.run(&failing, &|| false).expect_err("it fails");
+    assert_eq!(error.to_string(), "exit status: 1: ***");
+}
+
+#[test]
 fn a_program_that_never_reads_its_input_ends() {
     let place = Place::new();
     let job = Exec { stdin: Some("x".repeat(1 << 20)), ..shell("echo well") };
@@ -149,7 +186,7 @@ fn runs(pid: &str) -> bool {
     stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
 }
 
-fn until_gone(pid: &str) {
+pub fn until_gone(pid: &str) {
     let from = Instant::now();
     while runs(pid) {
         assert!(from.elapsed() < Duration::from_secs(5), "{pid} still runs");

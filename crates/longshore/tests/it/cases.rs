@@ -116,7 +116,7 @@ const CASES: &[Row] = &[
     ("FC-097", "webhooks to inside", &[Test("addresses_around_this_machine_are_refused_however_they_are_written"), Test("only_the_public_internet_is_open"), Test("the_operator_opens_networks_and_names"), Test("an_answer_that_is_too_long_or_none_is_a_failure_that_tells_nothing")]),
     ("FC-098", "a name server that changes its mind", &[Test("a_name_that_leads_elsewhere_the_second_time_is_refused_then"), Test("one_address_of_several_that_is_refused_is_enough")]),
     ("FC-099", "exec without a shell", &[Test("a_program_gets_its_arguments_its_input_and_hardly_any_environment"), Test("what_was_not_allowed_is_refused_by_name"), Test("it_begins_in_the_files_folder_or_below"), Test("a_program_runs_if_the_operator_allowed_it")]),
-    ("FC-100", "secrets in output", &[Waits("exec")]),
+    ("FC-100", "secrets in output", &[Test("each_form_is_masked"), Test("within_other_base64_its_bytes_are_gone"), Test("secrets_are_masked_however_a_program_writes_them")]),
     ("FC-101", "series of gone nodes", &[Test("a_queue_that_is_gone_is_forgotten"), Test("a_count_that_nobody_renews_is_not_told_for_ever"), Test("the_leader_tells_everybody_how_deep_the_queues_are")]),
     ("FC-102", "ten thousand starts", &[Test("a_sweep_forgets_nodes_that_were_lost_over_an_hour_ago"), Test("a_node_that_leaves_is_forgotten"), Test("nodes_that_stop_leave_no_rows")]),
     ("A1", "a last attempt that crashes stops nobody", &[Test("the_last_attempt_is_dead_with_node_lost")]),
