@@ -165,6 +165,28 @@ impl SqliteStore {
         Ok(done)
     }
 
+    /// The same in one way to the connection's thread and back, where `BEGIN` and `COMMIT` are two more: SQLite makes
+    /// a transaction of a statement that stands alone. It may be asked for several times.
+    pub(super) async fn write_alone<'q>(
+        &self,
+        statement: impl Fn() -> Statement<'q>,
+    ) -> sqlx::Result<SqliteQueryResult> {
+        self.will_write();
+        let give_up = Instant::now() + self.busy_for;
+        loop {
+            match statement().execute(&self.writer).await {
+                Err(error) if is_busy(&error) && Instant::now() < give_up => pause().await,
+                Err(error) => {
+                    if is_read_only(&error) {
+                        self.reopen().await;
+                    }
+                    return Err(error);
+                }
+                done => return done,
+            }
+        }
+    }
+
     /// What one statement finds that only reads.
     pub(super) async fn rows<T>(
         &self,

@@ -3,7 +3,7 @@
 use sqlx::{Executor, SqliteConnection};
 
 use super::SqliteStore;
-use super::error::failed;
+use super::error::{failed, is_there};
 use super::sql::ENQUEUE;
 use super::unique::{self, Settled};
 use crate::job::NewJob;
@@ -19,17 +19,19 @@ const MAX_ROWS: usize = 500;
 impl SqliteStore {
     pub(super) async fn add(&self, jobs: &[NewJob], repeat: Repeat) -> Result<Vec<Enqueued>> {
         let now = self.clock.now();
-        let mut tx = self.begin(DOING).await?;
-        if jobs.len() <= MAX_ROWS && at_once(jobs, repeat) {
-            // With nothing before it in the transaction, this needs no savepoint.
-            if insert_many(&mut tx, jobs, now).await.map_err(failed(DOING))? {
-                tx.commit().await.map_err(failed(DOING))?;
-                self.hub.wake(Wake::Look);
-                return Ok(jobs.iter().map(|job| Enqueued::added(job.id)).collect());
+        if jobs.len() <= MAX_ROWS && at_once(jobs, repeat) && !jobs.iter().any(is_aside) {
+            let rows = rows(jobs, now);
+            let add = || sqlx::query(ENQUEUE.step("add_many")).bind(&rows).bind(now.as_micros());
+            match self.write_alone(add).await {
+                Ok(_) => {
+                    self.hub.wake(Wake::Look);
+                    return Ok(jobs.iter().map(|job| Enqueued::added(job.id)).collect());
+                }
+                Err(error) if is_there(&error) => {}
+                Err(error) => return Err(failed(DOING)(error)),
             }
-            tx.rollback().await.map_err(failed(DOING))?;
-            tx = self.begin(DOING).await?;
         }
+        let mut tx = self.begin(DOING).await?;
         let added = add_all(&mut tx, jobs, repeat, now).await?;
         tx.commit().await.map_err(failed(DOING))?;
         // What was replaced may lie below the marks.
@@ -70,7 +72,10 @@ pub(super) async fn add_all(
 ) -> Result<Vec<Enqueued>> {
     let mut answers = Vec::with_capacity(jobs.len());
     for (chunk, first) in jobs.chunks(MAX_ROWS).zip((0..).step_by(MAX_ROWS)) {
-        if at_once(chunk, repeat) && add_many(conn, chunk, now).await.map_err(failed(DOING))? {
+        if chunk.len() > 1
+            && at_once(chunk, repeat)
+            && add_many(conn, chunk, now).await.map_err(failed(DOING))?
+        {
             answers.extend(chunk.iter().map(|job| Enqueued::added(job.id)));
             continue;
         }
@@ -82,10 +87,9 @@ pub(super) async fn add_all(
     Ok(answers)
 }
 
-/// Whether one statement can add them: there are several, and none needs a look at what is there.
+/// Whether one statement can add them: none needs a look at what is there.
 fn at_once(jobs: &[NewJob], repeat: Repeat) -> bool {
-    let is_simple = |job: &NewJob| job.unique.is_none() && !may_have_ended(job, repeat);
-    jobs.len() > 1 && jobs.iter().all(is_simple)
+    jobs.iter().all(|job| job.unique.is_none() && !may_have_ended(job, repeat))
 }
 
 fn may_have_ended(job: &NewJob, repeat: Repeat) -> bool {
@@ -114,6 +118,20 @@ async fn insert_many(
     jobs: &[NewJob],
     now: Timestamp,
 ) -> sqlx::Result<bool> {
+    let rows = rows(jobs, now);
+    let add = sqlx::query(ENQUEUE.step("add_many")).bind(&rows).bind(now.as_micros());
+    match add.execute(&mut *conn).await {
+        Err(error) if is_there(&error) => return Ok(false),
+        added => added?,
+    };
+    for job in jobs.iter().filter(|job| is_aside(job)) {
+        lay_aside(conn, job).await?;
+    }
+    Ok(true)
+}
+
+/// What `add_many` takes.
+fn rows(jobs: &[NewJob], now: Timestamp) -> String {
     let rows: Vec<_> = jobs
         .iter()
         .map(|job| {
@@ -135,18 +153,7 @@ async fn insert_many(
             )
         })
         .collect();
-    let added = sqlx::query(ENQUEUE.step("add_many"))
-        .bind(super::json_array(&rows))
-        .bind(now.as_micros())
-        .execute(&mut *conn)
-        .await?;
-    if added.rows_affected() < jobs.len() as u64 {
-        return Ok(false);
-    }
-    for job in jobs.iter().filter(|job| is_aside(job)) {
-        lay_aside(conn, job).await?;
-    }
-    Ok(true)
+    super::json_array(&rows)
 }
 
 async fn add_one(

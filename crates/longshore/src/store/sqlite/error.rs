@@ -26,6 +26,11 @@ pub(super) fn is_read_only(error: &sqlx::Error) -> bool {
     code(error) == Some(READ_ONLY)
 }
 
+/// A row with this id, or this key, is there already.
+pub(super) fn is_there(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| error.is_unique_violation())
+}
+
 /// Says what was being done when `error` came.
 pub(super) fn failed(doing: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
     move |error| {
