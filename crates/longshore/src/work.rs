@@ -33,7 +33,7 @@ use crate::worker::CALL_LIMIT;
 pub use beat::Beaten;
 pub use ends::End;
 pub use error::{WorkError, WorkResult};
-pub use lease::{Lease, Leased, LeasedJob, MAX_HOLDS, MAX_JOBS};
+pub use lease::{Lease, Leased, LeasedJob, MAX_BYTES, MAX_HOLDS, MAX_JOBS};
 pub use says::{Line, MAX_LINES, Say};
 
 use ear::Ear;
@@ -51,7 +51,7 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// The most entries of one call that ends runs, or says something of them.
 pub const MAX_ENTRIES: usize = 100;
 
-/// So many of those who wait look at a time: ends and heartbeats need connections, too.
+/// So many look for jobs at a time: ends and heartbeats need connections, too.
 const LOOKS_AT_ONCE: usize = 2;
 
 /// Hands out the work of one database. Cheap to clone.

@@ -10,8 +10,10 @@ use super::pace::{Pace, Why};
 use super::{LONGEST_WAIT, MAX_SLOTS, Work, WorkError, WorkResult, counted, twice};
 use crate::engine::within;
 use crate::job::JobId;
+use crate::observe::RunOutcome;
 use crate::store::{
-    Claim, Claimed, ClaimedJob, KindAsk, NodeId, PausesSeen, QueueAsk, Remote, StoreError, Wish,
+    Claim, Claimed, ClaimedJob, Ending, Held, KindAsk, NodeId, PausesSeen, QueueAsk, Remote,
+    StoreError, Wish,
 };
 use crate::trace::Trace;
 use crate::worker::CALL_LIMIT;
@@ -19,6 +21,8 @@ use crate::worker::marks::Marks;
 
 /// The most jobs of one answer.
 pub const MAX_JOBS: u32 = 100;
+/// An answer ends before it has more than this of payloads, but for one that is larger alone.
+pub const MAX_BYTES: usize = 8 << 20;
 /// The most jobs that a call may list: what a worker runs, and what it still tells the end of.
 pub const MAX_HOLDS: usize = 2_000;
 
@@ -151,21 +155,25 @@ impl Work {
         let held =
             self.call(doing, move |store| async move { store.held(node, &known, most).await });
         let again = |job| LeasedJob { job, again: true };
-        let jobs: Vec<LeasedJob> = held.await?.into_iter().map(again).collect();
+        let mut jobs: Vec<LeasedJob> = held.await?.into_iter().map(again).collect();
+        // The others come with the next call: they are not listed then either.
+        jobs.truncate(fitting(jobs.iter().map(|one| &one.job)));
         Ok((!jobs.is_empty() || wish.is_some()).then_some(Leased { jobs, wish }))
     }
 
-    /// One claim. It is carried out even if its caller hangs up meanwhile: then its jobs are handed out by the node's
-    /// next call.
+    /// One claim. Once begun it is carried out even if its caller hangs up: then its jobs are handed out by the node's
+    /// next call. Whoever hangs up before their turn claims nothing.
     async fn look(&self, looks: &mut Looks, stragglers: bool) -> WorkResult<Option<Leased>> {
+        let turns = Arc::clone(&self.looks);
+        let turn = turns.acquire_owned().await.expect("nobody closes it");
         let began = Instant::now();
         let from_start = looks.begin(stragglers, began);
         let asks = looks.asks();
         let (node, no, most) = (looks.node, fresh_number()?, Some(looks.limit));
         let (sent, kinds) = (asks.clone(), Arc::clone(&looks.kinds));
-        let (store, turns) = (Arc::clone(self.client.store()), Arc::clone(&self.looks));
+        let store = Arc::clone(self.client.store());
         let claim = async move {
-            let _turn = turns.acquire_owned().await.expect("nobody closes it");
+            let _turn = turn;
             let claim = Claim { node, no, queues: &sent, kinds: &kinds, most };
             within(CALL_LIMIT, "claim jobs", store.claim(&claim)).await
         };
@@ -181,10 +189,31 @@ impl Work {
             let pair = self.client.metrics().pair(&job.kind, &job.queue);
             pair.claimed(Some(claimed.now.since(job.run_at)));
         }
+        let beyond = claimed.jobs.split_off(fitting(claimed.jobs.iter()));
+        self.give_back(node, &beyond).await;
         tracing::debug!(%node, jobs = claimed.jobs.len(), "handed out");
         let new = |job| LeasedJob { job, again: false };
-        let jobs = std::mem::take(&mut claimed.jobs).into_iter().map(new).collect();
+        let jobs = claimed.jobs.into_iter().map(new).collect();
         Ok(Some(Leased { jobs, wish: None }))
+    }
+
+    /// Jobs for which an answer has no room. Should that fail, the node holds them, and they are handed out again.
+    async fn give_back(&self, node: NodeId, jobs: &[ClaimedJob]) {
+        if jobs.is_empty() {
+            return;
+        }
+        let held = |job: &ClaimedJob| Held { id: job.id, lease: job.lease };
+        let ended: Vec<(Held, Ending)> =
+            jobs.iter().map(|job| (held(job), Ending::GivenBack)).collect();
+        let doing = "give jobs back";
+        let given = self.call(doing, move |store| async move { store.finish(node, &ended).await });
+        match given.await {
+            Ok(_) => jobs.iter().for_each(|job| {
+                let pair = self.client.metrics().pair(&job.kind, &job.queue);
+                pair.finished(RunOutcome::GivenBack);
+            }),
+            Err(error) => tracing::warn!(%node, "could not give jobs back: {error}"),
+        }
     }
 }
 
@@ -279,6 +308,17 @@ impl Looks {
         let before = self.pauses.replace(claimed.pauses);
         self.from_start |= before.is_some_and(|before| before.mark != claimed.pauses.mark);
     }
+}
+
+/// How many of these an answer has room for; one at least.
+fn fitting<'a>(jobs: impl Iterator<Item = &'a ClaimedJob>) -> usize {
+    let mut bytes = 0;
+    let fits = jobs.take_while(|job| {
+        let first = bytes == 0;
+        bytes += 1 + job.payload.len() + job.meta.as_ref().map_or(0, |notes| notes.len());
+        first || bytes <= MAX_BYTES
+    });
+    fits.count()
 }
 
 /// A claim's number: 53 random bits, so that it is a whole number in any language; see ADR 0023.

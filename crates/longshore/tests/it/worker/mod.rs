@@ -335,6 +335,7 @@ macro_rules! every_worker_case {
                 a_quiet_node_gets_nothing_new_and_hears_why,
                 a_server_that_stops_ends_every_wait,
                 pauses_and_limits_are_kept,
+                an_answer_has_so_many_bytes_and_the_rest_is_others,
                 what_workers_say_is_kept_once,
                 a_worker_that_leaves_holds_up_nobody,
                 ended_claims_leave_no_notes,

@@ -475,6 +475,21 @@ pub async fn pauses_and_limits_are_kept(d: Arc<Desk>) {
     two.close().await;
 }
 
+pub async fn an_answer_has_so_many_bytes_and_the_rest_is_others(d: Arc<Desk>) {
+    let two = Two::on(&d).await;
+    let large = || job().payload(format!("\"{}\"", "x".repeat(1_000_000)));
+    let ids = d.enqueue_many((0..12).map(|_| large()).collect()).await;
+    let first = take(&two.here, two.node, 100, &[]).await;
+    assert_eq!(first.len(), 8, "eight of them are below 8 MiB");
+    let last = d.get(ids[11]).await;
+    assert_eq!((last.state, last.attempt), (State::Queued, 0), "given back at once");
+    let repeated = take(&two.there, two.node, 100, &[]).await;
+    assert_eq!(repeated.len(), 8);
+    let known: Vec<JobId> = first.iter().map(|(held, _)| held.id).collect();
+    assert_eq!(take(&two.there, two.node, 100, &known).await.len(), 4);
+    two.close().await;
+}
+
 pub async fn what_workers_say_is_kept_once(d: Arc<Desk>) {
     let two = Two::on(&d).await;
     let id = d.enqueue(job()).await;
