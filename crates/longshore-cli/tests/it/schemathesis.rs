@@ -52,5 +52,11 @@ fn open_document() -> String {
             operation.as_object_mut().expect("an operation").remove("security");
         }
     }
+    // It waits for no answer as long as these may be waited for.
+    for body in ["HeartbeatBody", "LeaseBody"] {
+        let fields = &mut document["components"]["schemas"][body]["properties"];
+        let fields = fields.as_object_mut().expect("the body's fields");
+        fields.remove("wait_ms").expect("a wait");
+    }
     document.to_string()
 }

@@ -214,7 +214,12 @@ fn kind(place: &str, body: WorkKindBody<'_>) -> Result<KnownKind> {
         let detail = format!("description has {size} bytes; the limit is {MAX_DESCRIPTION_BYTES}");
         return Err(Problem::value(&format!("{place}/description"), detail));
     }
-    let schema = described(body.schema.map(RawValue::get), &description);
+    let schema = body.schema.map(RawValue::get).filter(|schema| *schema != "null");
+    if schema.is_some_and(|schema| !schema.starts_with('{')) {
+        let detail = "schema is not a JSON object";
+        return Err(Problem::value(&format!("{place}/schema"), detail));
+    }
+    let schema = described(schema, &description);
     if let Some(size) = schema.as_ref().map(String::len).filter(|size| *size > MAX_SCHEMA_BYTES) {
         let detail = format!("schema has {size} bytes; the limit is {MAX_SCHEMA_BYTES}");
         return Err(Problem::value(&format!("{place}/schema"), detail));
@@ -225,7 +230,6 @@ fn kind(place: &str, body: WorkKindBody<'_>) -> Result<KnownKind> {
 
 /// The schema with the description in it, if it has none of its own.
 fn described(schema: Option<&str>, description: &str) -> Option<String> {
-    let schema = schema.filter(|schema| *schema != "null");
     if description.is_empty() {
         return schema.map(str::to_owned);
     }

@@ -239,6 +239,11 @@ async fn what_is_refused_is_named_with_its_place_and_limit(store: TestStore) {
             "the limit is 65536",
         ),
         (
+            join(|body| body["kinds"][0]["schema"] = json!([null])),
+            "/kinds/0/schema",
+            "schema is not a JSON object",
+        ),
+        (
             join(|body| body["kinds"][0]["description"] = json!("x".repeat(2_000))),
             "/kinds/0/description",
             "the limit is 1024",
