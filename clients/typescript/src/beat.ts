@@ -18,6 +18,7 @@ export class Heart {
   constructor(
     readonly desk: Desk,
     readonly wire: Wire,
+    readonly longest: number,
   ) {}
 
   /** Until the worker has left. */
@@ -49,7 +50,7 @@ export class Heart {
     const { desk } = this;
     const cut = (desk.beatCut = new AbortController());
     // After a silence it must know at once where it stands; and one that stops hears of no long wait.
-    const wait = node.isFresh() && !desk.stopping ? Math.round(Math.min(node.lease / 3, 20_000)) : 0;
+    const wait = node.isFresh() && !desk.stopping ? Math.round(Math.min(node.lease / 3, this.longest)) : 0;
     const sentAt = now();
     const answer = await this.wire.beat(node.id, desk.state, wait, cut.signal);
     node.goodAt = sentAt;

@@ -27,7 +27,10 @@ export interface WorkerOptions {
   lease?: number;
   /** How long running jobs may go on after a stop is asked for, before they are told to stop and given back. Default 25,000. */
   grace?: number;
-  /** How long a request for jobs waits at the server. Default 20,000, at most 30,000. */
+  /**
+   * How long a request for jobs or a heartbeat may wait at the server; less than a proxy in between allows. Default 20,000,
+   * at most 30,000.
+   */
   wait?: number;
   /** Told what the worker does. Default: `console.error` for warnings and errors. */
   logger?: Logger;
@@ -102,7 +105,7 @@ export class Worker {
     this.#leaser = new Leaser(desk, wire, join, this.#handlers, longest, reporter.tell);
     this.#loops = {
       lease: this.#leaser.loop(),
-      others: [new Heart(desk, wire).loop(), reporter.loop(), watch(desk)],
+      others: [new Heart(desk, wire, longest).loop(), reporter.loop(), watch(desk)],
     };
   }
 

@@ -20,8 +20,8 @@ _LAST_CHANCE = 1.0
 class Heart:
     """Renews the lease; an answer may wait at the server until a cancel comes."""
 
-    def __init__(self, desk: Desk, wire: Wire) -> None:
-        self._desk, self._wire = desk, wire
+    def __init__(self, desk: Desk, wire: Wire, wait: float) -> None:
+        self._desk, self._wire, self._wait = desk, wire, wait
         self._patience = Patience(longest=2.0)
         self._hang_up: Optional[HangUp] = None
 
@@ -57,7 +57,7 @@ class Heart:
             hang_up = self._hang_up = HangUp()
             state = desk.state()
             # After a silence it must know at once where it stands; and one that stops hears of no long wait.
-            wait = min(node.lease / 3, 20.0) if node.is_fresh() and not desk.stopping else 0.0
+            wait = min(node.lease / 3, self._wait) if node.is_fresh() and not desk.stopping else 0.0
         sent_at = now()
         said = self._wire.beat(node.id, state, wait, hang_up)
         self._heard(node, sent_at, said)

@@ -30,6 +30,8 @@ class Worker:
     """Leases jobs of `queues` (name and slots: how many run at a time) and runs them, each on a thread.
 
     `lease`: how long the server waits for a sign of life before it gives this worker's jobs to others, 5 s to 600 s.
+    `wait`: how long a request for jobs or a heartbeat may wait at the server, at most 30 s; less than a proxy in
+    between allows.
     `grace`: how long running jobs may go on after a stop is asked for, before they are told to stop and given back.
     """
 
@@ -108,7 +110,7 @@ class Worker:
         desk = self._desk = Desk(self._queues)
         wire = self._wire = Wire(self._client)
         reporter = Reporter(desk, wire)
-        heart = Heart(desk, wire)
+        heart = Heart(desk, wire, self._wait)
         self._heart = heart
         self._leaser = Leaser(desk, wire, join, self._handlers, self._wait, reporter.tell)
         loops = {
