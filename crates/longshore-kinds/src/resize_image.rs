@@ -4,6 +4,7 @@
 //! Nothing is written before the result is complete, and running it again gives the same file, so
 //! the job may be run any number of times.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{KindError, in_range};
@@ -19,7 +20,7 @@ use crate::picture::{Fit, Format, MAX_SIDE, Size, Source};
 /// profile where the output has the same kind of colours (WebP has no grey; printing colours become
 /// RGB). All other metadata is left out: camera, place, previews. Of an animation only the first
 /// frame is taken. Scaling is Lanczos3 on the stored values.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResizeImage {
     /// The picture to read: JPEG, PNG or WebP, told by its content, whatever its name says. It must
@@ -28,8 +29,10 @@ pub struct ResizeImage {
     /// Where to write the result. Missing folders are made; an older file is replaced in one step.
     pub output: String,
     /// In pixels, 1 to [`MAX_SIDE`].
+    #[schemars(range(min = 1, max = 16_383))]
     pub width: u32,
     /// In pixels, 1 to [`MAX_SIDE`].
+    #[schemars(range(min = 1, max = 16_383))]
     pub height: u32,
     /// How to fit the picture into `width` × `height`. Default `"contain"`.
     #[serde(default)]
@@ -40,6 +43,7 @@ pub struct ResizeImage {
     pub format: Option<Format>,
     /// JPEG only: 1 (small) to 100 (good). Default 85.
     #[serde(default = "default_quality")]
+    #[schemars(range(min = 1, max = 100))]
     pub quality: u8,
 }
 
