@@ -1,7 +1,9 @@
 //! Payloads that show how jobs end: `noop`, `sleep`, `fail`.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +14,16 @@ use crate::error::KindError;
 #[serde(from = "IgnoredAny")]
 pub struct Noop {}
 
+impl JsonSchema for Noop {
+    fn schema_name() -> Cow<'static, str> {
+        "Noop".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "description": "Any JSON will do: it is not looked at." })
+    }
+}
+
 impl From<IgnoredAny> for Noop {
     fn from(_: IgnoredAny) -> Self {
         Self {}
@@ -19,11 +31,12 @@ impl From<IgnoredAny> for Noop {
 }
 
 /// Waits, then succeeds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sleep {
     /// How long, in seconds; parts of a second are fine. From 0 to 86400 (a day). A job's timeout
     /// still counts, so more than it only shows the timeout.
+    #[schemars(range(min = 0, max = 86_400))]
     pub seconds: f64,
 }
 
@@ -44,7 +57,7 @@ impl Sleep {
 }
 
 /// Fails in the way asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fail {
     /// The error's text. Default "asked to fail".

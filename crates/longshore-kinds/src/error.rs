@@ -20,6 +20,14 @@ pub enum KindError {
         /// What is wrong with it and what would be right.
         problem: Cow<'static, str>,
     },
+    /// The payload's JSON is not of the kind's shape.
+    #[error("`{field}` does not fit: {problem}")]
+    Misfit {
+        /// Where: `attachments[0].name`; `payload` for all of it.
+        field: String,
+        /// What is wrong there.
+        problem: String,
+    },
     /// A link on the way leads out of the files folder.
     #[error("`{field}` leads out of the files folder")]
     Outside {
@@ -170,6 +178,7 @@ impl KindError {
     pub fn is_permanent(&self) -> bool {
         match self {
             Self::Payload { .. }
+            | Self::Misfit { .. }
             | Self::Outside { .. }
             | Self::TooLarge { .. }
             | Self::NotAnImage { .. }

@@ -8,6 +8,7 @@ mod child; // the process and all that it started, until none of them is left
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{KindError, at_most};
@@ -23,11 +24,12 @@ pub const MAX_ARGUMENT_BYTES: usize = 128 << 10;
 const ERROR_BYTES: usize = 1_024;
 
 /// The payload: what to run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exec {
     /// The program, by the path that the operator allowed, and its arguments, as they are. 1 to [`MAX_ARGUMENTS`],
     /// [`MAX_ARGUMENT_BYTES`] together.
+    #[schemars(length(min = 1, max = 256))]
     pub argv: Vec<String>,
     /// Variables of its environment; only such as the operator allowed. It has `PATH`, `LANG`, `LONGSHORE_JOB_ID` and
     /// `LONGSHORE_ATTEMPT` anyway, and nothing else of ours.

@@ -17,6 +17,7 @@ use crate::exec::{ExecConfig, ExecFor, execute};
 use crate::files::FilesRoot;
 use crate::http::{Allowed, Http};
 use crate::http_request::HttpRequest;
+use crate::payload::{misfit, no_list, schemas};
 use crate::process_pool::{PoolConfig, Pools};
 use crate::resize_image::{ImageLimits, ResizeImage, resize_from};
 use crate::send_email::Mailer;
@@ -73,6 +74,8 @@ pub fn register(worker: Worker, config: &KindsConfig) -> io::Result<Worker> {
         }
         None => worker.handle_blocking("summarize_text", |run: Run| blocking(&run, summarize)),
     };
+    let worker =
+        schemas().into_iter().fold(worker, |worker, (kind, schema)| worker.schema(kind, schema));
     Ok(worker
         .handle("noop", |_: Run| async {})
         .handle("sleep", sleep)
@@ -89,7 +92,7 @@ pub fn register(worker: Worker, config: &KindsConfig) -> io::Result<Worker> {
 }
 
 async fn sleep(run: Run) -> Outcome {
-    let span = match run.decode_or_dead::<Sleep>() {
+    let span = match decode::<Sleep>(&run) {
         Ok(sleep) => match sleep.duration() {
             Ok(span) => span,
             Err(error) => return failed(error),
@@ -122,7 +125,7 @@ async fn rest(run: &Run, span: Duration) {
 
 fn fail(run: &Run) -> Outcome {
     // No payload at all is `null`, and means what `{}` does.
-    let fail = match run.decode_or_dead::<Option<Fail>>() {
+    let fail = match decode::<Option<Fail>>(run) {
         Ok(fail) => fail.unwrap_or_default(),
         Err(dead) => return dead,
     };
@@ -145,7 +148,7 @@ async fn webhook_delivery(run: Run, http: Http) -> Outcome {
 }
 
 async fn resize_image(run: Run, http: Http, root: Arc<FilesRoot>, limits: ImageLimits) -> Outcome {
-    let job = match run.decode_or_dead::<ResizeImage>() {
+    let job = match decode::<ResizeImage>(&run) {
         Ok(job) => job,
         Err(dead) => return dead,
     };
@@ -186,7 +189,7 @@ async fn waiting<T: DeserializeOwned, A: Serialize>(
     run: &Run,
     work: impl AsyncFnOnce(T) -> Result<A, KindError>,
 ) -> Outcome {
-    let job = match run.decode_or_dead::<T>() {
+    let job = match decode::<T>(run) {
         Ok(job) => job,
         Err(dead) => return dead,
     };
@@ -204,7 +207,7 @@ fn blocking<T: DeserializeOwned, A: Serialize>(
     run: &Run,
     work: impl FnOnce(&T, &dyn Fn() -> bool) -> Result<A, KindError>,
 ) -> Outcome {
-    let job = match run.decode_or_dead::<T>() {
+    let job = match decode::<T>(run) {
         Ok(job) => job,
         Err(dead) => return dead,
     };
@@ -217,6 +220,18 @@ fn ended<A: Serialize>(run: &Run, work: Result<A, KindError>) -> Outcome {
         Err(KindError::Cancelled) => stopped(run.stop_reason().unwrap_or(StopReason::Shutdown)),
         Err(error) => failed(error),
     }
+}
+
+/// The payload, or the outcome of one that does not fit, which says where: the library's words, which hide what is redacted,
+/// know the place only by line and column.
+fn decode<T: DeserializeOwned>(run: &Run) -> Result<T, Outcome> {
+    no_list(run.payload()).map_err(Outcome::dead)?;
+    run.decode_or_dead().map_err(|dead| match (dead, misfit::<T>(run.payload())) {
+        (Outcome::Dead(error), Some((field, _))) => {
+            Outcome::Dead(JobError::new(format!("`{field}`: {}", error.message())))
+        }
+        (dead, _) => dead,
+    })
 }
 
 /// Another attempt, or none if it would fail in the same way.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use hyper::HeaderMap;
 use hyper::body::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::KindError;
@@ -14,7 +16,7 @@ use crate::http::{Http, Target};
 pub const MAX_ANSWER_BYTES: usize = 512 << 10;
 
 /// The payload: what to ask, and where.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpRequest {
     /// `https://…` or `http://…`, on the public internet unless the operator allows more.
@@ -27,6 +29,7 @@ pub struct HttpRequest {
     pub headers: BTreeMap<String, String>,
     /// JSON, sent byte for byte. Default: no body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
     pub body: Option<Box<RawValue>>,
 }
 

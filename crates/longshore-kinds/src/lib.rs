@@ -6,6 +6,7 @@
 mod demo; // payloads that show how jobs end: `noop`, `sleep`, `fail`
 mod error; // what can go wrong, and whether another attempt could help
 mod secret; // texts that nobody is shown, and where they are masked
+mod payload; // what payloads look like, and where one does not
 mod files; // the one folder that jobs may read and write
 mod picture; // pixels: decode, scale, encode
 mod resize_image; // the kind `resize_image`: a picture in, a smaller one out
@@ -27,6 +28,7 @@ pub use files::FilesRoot;
 pub use handlers::{KindsConfig, register};
 pub use http::Allowed;
 pub use http_request::{HttpAnswer, HttpRequest, MAX_ANSWER_BYTES};
+pub use payload::{read, schemas};
 pub use picture::{Fit, Format, MAX_SIDE};
 pub use process_pool::{PoolConfig, Pools, ProcessPool, Said};
 pub use resize_image::{ImageFile, ImageLimits, ResizeImage, Resized, resize};

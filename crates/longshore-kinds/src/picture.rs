@@ -12,6 +12,7 @@ use image::{
     DynamicImage, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits, Rgb,
     RgbImage,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{KindError, at_most};
@@ -32,7 +33,7 @@ const DECODER_EXTRA_BYTES: u64 = 64 << 20;
 const MAX_PROFILE_BYTES: usize = 4 << 20;
 
 /// How a picture is stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     /// Lossy, no transparency: for photographs. Also `"jpg"` in a payload.
@@ -45,7 +46,7 @@ pub enum Format {
 }
 
 /// How a picture is made to fit `width` × `height`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Fit {
     /// All of the picture, as large as fits within `width` × `height`, its aspect ratio kept; so one

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use hyper::body::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{KindError, in_range};
@@ -24,7 +25,7 @@ use crate::picture::{Fit, Format, MAX_SIDE, Size, Source};
 /// profile where the output has the same kind of colours (WebP has no grey; printing colours become
 /// RGB). All other metadata is left out: camera, place, previews. Of an animation only the first
 /// frame is taken. Scaling is Lanczos3 on the stored values.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResizeImage {
     /// The picture to read: JPEG, PNG or WebP, told by its content, whatever its name says. It must
@@ -33,8 +34,10 @@ pub struct ResizeImage {
     /// Where to write the result. Missing folders are made; an older file is replaced in one step.
     pub output: String,
     /// In pixels, 1 to [`MAX_SIDE`].
+    #[schemars(range(min = 1, max = 16_383))]
     pub width: u32,
     /// In pixels, 1 to [`MAX_SIDE`].
+    #[schemars(range(min = 1, max = 16_383))]
     pub height: u32,
     /// How to fit the picture into `width` × `height`. Default `"contain"`.
     #[serde(default)]
@@ -45,6 +48,7 @@ pub struct ResizeImage {
     pub format: Option<Format>,
     /// JPEG only: 1 (small) to 100 (good). Default 85.
     #[serde(default = "default_quality")]
+    #[schemars(range(min = 1, max = 100))]
     pub quality: u8,
 }
 

@@ -55,6 +55,7 @@ pub struct SendEmail {
     pub html: Option<String>,
     /// Files that come with it, 32 at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
     pub attachments: Vec<Attachment>,
     /// Headers of one's own, such as `List-Unsubscribe`: 32 at most, each on one line. None that mail itself needs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

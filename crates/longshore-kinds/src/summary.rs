@@ -11,6 +11,7 @@ mod sentences; // where sentences end, and what their words are
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{KindError, at_most, in_range};
@@ -28,7 +29,7 @@ pub const MAX_WORDS: u32 = 10_000;
 const SAME: f64 = 0.7;
 
 /// The payload: what to summarise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SummarizeText {
     /// The text, in any language; at most [`MAX_TEXT_BYTES`]. An empty line ends a paragraph, and with it a sentence.
@@ -36,6 +37,7 @@ pub struct SummarizeText {
     /// The most words of the summary, 1 to [`MAX_WORDS`]. Default 100. Words are those of Unicode (UAX 29): of
     /// Chinese each character is one.
     #[serde(default = "default_words")]
+    #[schemars(range(min = 1, max = 10_000))]
     pub max_words: u32,
 }
 

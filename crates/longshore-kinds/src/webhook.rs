@@ -11,7 +11,9 @@ use http_body_util::Full;
 use hyper::Request;
 use hyper::body::Bytes;
 use hyper::header::HeaderValue;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::KindError;
@@ -21,7 +23,7 @@ use crate::http::{Http, Target};
 const ANSWER_BYTES: usize = 64 << 10;
 
 /// The payload: what to deliver, and where.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookDelivery {
     /// `https://…` or `http://…`, on the public internet unless the operator allows more.
@@ -34,6 +36,7 @@ pub struct WebhookDelivery {
     pub headers: BTreeMap<String, String>,
     /// The message, sent byte for byte. Default `null`.
     #[serde(default = "nothing")]
+    #[schemars(with = "Value")]
     pub body: Box<RawValue>,
     /// The key of the signature, `whsec_` and base64. Default: none, and no signature. People are not shown it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -241,6 +241,14 @@ impl Worker {
         self
     }
 
+    /// Says what payloads of this kind look like, as a JSON Schema, for a handler by name; typed jobs say it themselves
+    /// ([`Job::schema`]), and this in its place. Shown with the kind (`longshore kinds show`); nothing is checked by it. Without a
+    /// handler for the kind it says nothing.
+    pub fn schema(mut self, kind: impl Into<String>, schema: impl Into<String>) -> Worker {
+        self.registry.add_schema(kind.into(), schema.into());
+        self
+    }
+
     /// What its handlers would make of jobs that wait. For a look before this program is rolled out: nothing is
     /// started.
     pub fn decoders(&self) -> Decoders {

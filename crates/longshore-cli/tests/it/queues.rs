@@ -80,6 +80,13 @@ fn a_kind_is_shown_and_paused(place: Place) {
     assert!(table.contains("noop") && table.contains("resize_image"), "{table}");
     assert_eq!(place.json(&["kinds", "show", "noop"])["nodes"], 1);
     assert_eq!(place.run(&["kinds", "show", "none"]).code, 3);
+    // Built-in kinds say what their payloads look like.
+    for (kind, field) in [("exec", "argv"), ("sleep", "seconds"), ("resize_image", "quality")] {
+        let shown = place.json(&["kinds", "show", kind]);
+        let property = &shown["schema"]["properties"][field];
+        assert!(property["description"].is_string(), "{shown}");
+        assert!(place.run(&["kinds", "show", kind]).out.contains(&format!("\"{field}\":")));
+    }
 
     assert_eq!(place.run(&["kinds", "pause", "noop", "--why", "later"]).code, 0);
     let waits = place.enqueue(&["noop"]);

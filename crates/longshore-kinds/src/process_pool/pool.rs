@@ -100,7 +100,7 @@ impl Pool {
             return Err(gone());
         }
         let answer = answered.await.unwrap_or_else(|_| Err(gone()));
-        asked.is_answered();
+        asked.done();
         answer
     }
 
@@ -178,7 +178,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn is_answered(mut self) {
+    fn done(mut self) {
         self.answered = true;
     }
 }

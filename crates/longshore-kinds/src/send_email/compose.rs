@@ -44,7 +44,7 @@ pub(super) struct Letter {
 /// Takes the payload apart, and puts a mail together.
 pub(super) fn letter(job: &SendEmail, config: &SmtpConfig, id: &str) -> Result<Letter, KindError> {
     let from = sender(job, config)?;
-    let (recipients, named) = recipients(job, config.recipients)?;
+    let recipients = recipients(job, config.recipients)?;
     let line = |field, text: &str| one_line(field, text).map(|()| text.to_owned());
     let message_id = format!("<{id}@{}>", domain_of(&from.email, config));
     let mut builder = Message::builder()
@@ -55,15 +55,16 @@ pub(super) fn letter(job: &SendEmail, config: &SmtpConfig, id: &str) -> Result<L
     if let Some(reply_to) = &job.reply_to {
         builder = builder.reply_to(mailbox("reply_to", reply_to)?);
     }
-    for (field, mailbox) in recipients.iter() {
-        builder = match *field {
-            "to" => builder.to(mailbox.clone()),
-            "cc" => builder.cc(mailbox.clone()),
+    for recipient in &recipients {
+        builder = match recipient.named.0 {
+            "to" => builder.to(recipient.mailbox.clone()),
+            "cc" => builder.cc(recipient.mailbox.clone()),
             _ => builder, // `bcc` stands in the envelope alone
         };
     }
     builder = headers(builder, job)?;
-    let addresses = recipients.into_iter().map(|(_, mailbox)| mailbox.email).collect();
+    let (addresses, named) =
+        recipients.into_iter().map(|one| (one.mailbox.email, one.named)).unzip();
     let envelope = Envelope::new(Some(from.email), addresses)
         .map_err(|_| KindError::payload("to", "names nobody"))?;
     let mut bytes = body(builder.envelope(envelope.clone()), job)?.formatted();
@@ -91,27 +92,25 @@ fn sender(job: &SendEmail, config: &SmtpConfig) -> Result<Mailbox, KindError> {
     Err(KindError::payload("from", "is a sender that the operator did not allow"))
 }
 
-type Named = Vec<(&'static str, usize)>;
+/// Somebody who gets a mail.
+struct Recipient {
+    /// By which field of the payload, and which entry of it.
+    named: (&'static str, usize),
+    mailbox: Mailbox,
+}
 
-fn recipients(
-    job: &SendEmail,
-    most: usize,
-) -> Result<(Vec<(&'static str, Mailbox)>, Named), KindError> {
-    let (mut all, mut named) = (Vec::new(), Vec::new());
-    let fields = [("to", &job.to), ("cc", &job.cc), ("bcc", &job.bcc)];
-    let mut found = 0;
-    for (field, texts) in fields {
-        found += texts.len();
-        at_most(field, found as u64, "recipients", most as u64)?;
+fn recipients(job: &SendEmail, most: usize) -> Result<Vec<Recipient>, KindError> {
+    let mut all = Vec::new();
+    for (field, texts) in [("to", &job.to), ("cc", &job.cc), ("bcc", &job.bcc)] {
+        at_most(field, (all.len() + texts.len()) as u64, "recipients", most as u64)?;
         for (nth, text) in texts.iter().enumerate() {
-            all.push((field, mailbox(field, text)?));
-            named.push((field, nth));
+            all.push(Recipient { named: (field, nth), mailbox: mailbox(field, text)? });
         }
     }
     if all.is_empty() {
         return Err(KindError::payload("to", "names nobody, and neither do `cc` and `bcc`"));
     }
-    Ok((all, named))
+    Ok(all)
 }
 
 fn mailbox(field: &'static str, text: &str) -> Result<Mailbox, KindError> {

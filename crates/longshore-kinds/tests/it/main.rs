@@ -7,6 +7,7 @@ mod escapes; // no path leads out of the files folder
 mod fits; // contain, cover, fill
 mod formats; // every format in and out, transparency, colour profiles
 mod orientation; // photographs that lie on their side
+mod fuzz; // payloads out of each kind's own schema, good and broken
 mod mails; // what mail servers get, and what becomes of what they do not want
 mod pools; // processes that are kept running, and those that break the rules
 mod programs; // what `exec` runs and refuses

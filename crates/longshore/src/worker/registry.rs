@@ -90,6 +90,8 @@ pub(super) type Check = fn(&Given<'_>) -> Result<(), String>;
 pub(super) struct Registry {
     handlers: HashMap<String, Handler>,
     backoffs: HashMap<String, OwnBackoff>,
+    /// What is said of payloads beside what their types say.
+    schemas: HashMap<String, String>,
     /// What typed handlers need, by kind.
     checks: Vec<(&'static str, Check)>,
     /// Kinds that two typed handlers want.
@@ -150,6 +152,10 @@ impl Registry {
         self.backoffs.insert(kind, backoff);
     }
 
+    pub fn add_schema(&mut self, kind: String, schema: String) {
+        self.schemas.insert(kind, schema);
+    }
+
     pub fn backoff(&self, kind: &str) -> Option<&OwnBackoff> {
         self.backoffs.get(kind)
     }
@@ -173,7 +179,8 @@ impl Registry {
             let handler = &self.handlers[&kind];
             let version = Some(handler.version).filter(|version| *version != ANY_VERSION);
             // The application's own code: that it fails is no reason not to serve.
-            let schema = std::panic::catch_unwind(handler.schema).unwrap_or_default();
+            let typed = || std::panic::catch_unwind(handler.schema).unwrap_or_default();
+            let schema = self.schemas.get(&kind).cloned().or_else(typed);
             KnownKind { name: kind, version, schema }
         };
         self.kinds().into_iter().map(known).collect()
