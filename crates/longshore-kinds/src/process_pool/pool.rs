@@ -90,7 +90,6 @@ impl Pool {
         }
         let child = self.child(seat.nth)?;
         let (answer, answered) = oneshot::channel();
-        let asked = Asked { child: Arc::clone(&child), answered: false };
         let ask = Ask { id: id.to_owned(), line, said, answer };
         let gone = || KindError::Process {
             problem: "its process ended before it was asked".to_owned(),
@@ -99,6 +98,7 @@ impl Pool {
         if !child.ask(ask) {
             return Err(gone());
         }
+        let asked = Asked { child, answered: false };
         let answer = answered.await.unwrap_or_else(|_| Err(gone()));
         asked.done();
         answer
