@@ -155,7 +155,12 @@ impl Pools {
     /// # Errors
     /// [`KindError::Payload`] or [`KindError::TooLarge`], which name the field; [`KindError::Process`] for what the process said or
     /// did.
-    pub async fn run(&self, job: &ProcessPool, id: &str, said: Said) -> Result<Value, KindError> {
+    pub async fn run(
+        &self,
+        job: &ProcessPool,
+        id: &str,
+        said: Said,
+    ) -> Result<Box<RawValue>, KindError> {
         let Some(pool) = self.pools.get(&job.pool) else {
             let problem = format!("is `{}`, which this node does not have", shown(&job.pool));
             return Err(KindError::payload("pool", problem));

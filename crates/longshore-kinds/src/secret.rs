@@ -8,6 +8,7 @@ mod forms; // how a secret may be written
 use std::fmt;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use forms::Form;
 
@@ -123,8 +124,18 @@ impl Masker {
         masked
     }
 
+    /// The same of JSON, which stays byte for byte what it is if there is none in it.
+    pub fn raw(&self, json: Box<RawValue>) -> Box<RawValue> {
+        let Ok(value) = serde_json::from_str::<Value>(json.get()) else { return json };
+        let masked = self.json(value.clone());
+        if masked == value {
+            return json;
+        }
+        serde_json::value::to_raw_value(&masked).expect("JSON")
+    }
+
     /// Every text in it, and every number that is a secret.
-    pub fn json(&self, value: Value) -> Value {
+    fn json(&self, value: Value) -> Value {
         if self.forms.is_empty() {
             return value;
         }

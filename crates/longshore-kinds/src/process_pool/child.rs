@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use cap_std::fs::Dir;
 use rustix::process::{PidfdFlags, Signal, pidfd_open};
-use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::unix::pipe;
@@ -38,7 +38,7 @@ pub(super) struct Ask {
     pub id: String,
     pub line: Vec<u8>,
     pub said: Said,
-    pub answer: oneshot::Sender<Result<Value, KindError>>,
+    pub answer: oneshot::Sender<Result<Box<RawValue>, KindError>>,
 }
 
 /// A process that may be asked.
@@ -173,7 +173,7 @@ async fn feed(
 
 struct Pending {
     said: Said,
-    answer: oneshot::Sender<Result<Value, KindError>>,
+    answer: oneshot::Sender<Result<Box<RawValue>, KindError>>,
 }
 
 /// What is heard of a process.
@@ -308,7 +308,7 @@ impl Heard {
         let Some(answer) = reply.answer else { return Ok(()) };
         self.shared.answered.store(true, Ordering::SeqCst);
         let answer = match answer {
-            Answer::Output(output) => Ok(self.masker.json(output)),
+            Answer::Output(output) => Ok(self.masker.raw(output)),
             Answer::Error { words, retry } => {
                 Err(KindError::Process { problem: self.masker.text(&words), permanent: !retry })
             }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::child::{Ask, Child};
@@ -78,7 +78,12 @@ impl Pool {
     }
 
     /// Asks the process that has least to do; waits while all have as much as they may.
-    pub async fn ask(&self, id: &str, line: Vec<u8>, said: Said) -> Result<Value, KindError> {
+    pub async fn ask(
+        &self,
+        id: &str,
+        line: Vec<u8>,
+        said: Said,
+    ) -> Result<Box<RawValue>, KindError> {
         let _room = self.room.acquire().await.expect("it is never closed");
         let seat = self.seat();
         loop {

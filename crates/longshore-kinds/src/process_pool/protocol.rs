@@ -1,7 +1,6 @@
 //! What is said to a process, and what it may answer.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::{KindError, at_most, shown};
@@ -34,7 +33,7 @@ pub(super) fn request(
 }
 
 /// One line of a process: an answer, or something for the log of a job that goes on.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Reply {
     pub id: String,
     /// Lines for the job's log.
@@ -43,10 +42,14 @@ pub(super) struct Reply {
     pub answer: Option<Answer>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) enum Answer {
-    Output(Value),
-    Error { words: String, retry: bool },
+    /// Digit by digit what it said.
+    Output(Box<RawValue>),
+    Error {
+        words: String,
+        retry: bool,
+    },
 }
 
 #[derive(Deserialize)]
@@ -54,15 +57,15 @@ pub(super) enum Answer {
 struct Raw {
     id: String,
     #[serde(default, deserialize_with = "there")]
-    output: Option<Value>,
+    output: Option<Box<RawValue>>,
     error: Option<String>,
     retry: Option<bool>,
     log: Option<Log>,
 }
 
 /// `null` is an output, too.
-fn there<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(from).map(Some)
+fn there<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Box::<RawValue>::deserialize(from).map(Some)
 }
 
 #[derive(Deserialize)]
@@ -114,15 +117,25 @@ mod tests {
 
     #[test]
     fn answers_are_told_from_everything_else() {
-        let answer = |line: &str| reply(line.as_bytes()).map(|reply| (reply.log, reply.answer));
-        let output = |value: Value| Some(Answer::Output(value));
-        assert_eq!(answer(r#"{"id":"x","output":null}"#), Ok((vec![], output(Value::Null))));
-        let logged = (vec!["a".to_owned(), "b".to_owned()], output(7.into()));
-        assert_eq!(answer(r#"{"id":"x","output":7,"log":["a","b"]}"#), Ok(logged));
-        assert_eq!(answer(r#"{"id":"x","log":"a"}"#), Ok((vec!["a".to_owned()], None)));
-        let error = |retry| Some(Answer::Error { words: "no".to_owned(), retry });
-        assert_eq!(answer(r#"{"id":"x","error":"no"}"#), Ok((vec![], error(true))));
-        assert_eq!(answer(r#"{"id":"x","error":"no","retry":false}"#), Ok((vec![], error(false))));
+        let answer = |line: &str| {
+            let reply = reply(line.as_bytes())?;
+            let said = match reply.answer {
+                None => "goes on".to_owned(),
+                Some(Answer::Output(output)) => output.get().to_owned(),
+                Some(Answer::Error { words, retry }) => format!("{words}, {retry}"),
+            };
+            Ok::<_, String>((reply.log.join(" "), said))
+        };
+        for (line, log, said) in [
+            (r#"{"id":"x","output":null}"#, "", "null"),
+            (r#"{"id":"x","output":7,"log":["a","b"]}"#, "a b", "7"),
+            (r#"{"id":"x","output":[12345678901234567890.10]}"#, "", "[12345678901234567890.10]"),
+            (r#"{"id":"x","log":"a"}"#, "a", "goes on"),
+            (r#"{"id":"x","error":"no"}"#, "", "no, true"),
+            (r#"{"id":"x","error":"no","retry":false}"#, "", "no, false"),
+        ] {
+            assert_eq!(answer(line), Ok((log.to_owned(), said.to_owned())), "{line}");
+        }
         for wrong in [
             "",
             "hello",

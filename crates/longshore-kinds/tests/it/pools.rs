@@ -52,7 +52,8 @@ impl Place {
     async fn asked(&self, id: &str, what: Value) -> Result<Value, KindError> {
         let said = Arc::clone(&self.said);
         let tell = Arc::new(move |line: &str| said.lock().unwrap().push(line.to_owned()));
-        self.pools().run(&of(what), id, tell).await
+        let answer = self.pools().run(&of(what), id, tell).await?;
+        Ok(serde_json::from_str(answer.get()).expect("JSON"))
     }
 
     fn ask(&self, what: Value) -> Result<Value, KindError> {
