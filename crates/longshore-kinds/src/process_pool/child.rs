@@ -201,7 +201,7 @@ impl Heard {
         let (mut out, mut errors) = (Lines::default(), Lines::default());
         let (mut out_open, mut errors_open) = (true, true);
         let (mut buffer, mut error_buffer) = ([0; 16_384], [0; 4_096]);
-        // Errors first: what was said before an answer belongs to its job.
+        // Errors first: what was said before an answer belongs to its job, even if the runtime knows only of the answer.
         while self.fault.is_none() && !self.shared.killed.load(Ordering::SeqCst) {
             tokio::select! {
                 biased;
@@ -213,6 +213,7 @@ impl Heard {
                 read = stdout.read(&mut buffer), if out_open => {
                     let read = read.unwrap_or(0);
                     out_open = read > 0;
+                    self.hear_waiting_errors(&stderr, &mut errors);
                     self.hear(&mut out, &buffer[..read]);
                     if !out_open {
                         break;
@@ -258,6 +259,15 @@ impl Heard {
         for answer in self.pending.into_values().map(|one| one.answer).chain(late) {
             let problem = problem.clone();
             let _ = answer.send(Err(KindError::Process { problem, permanent: false }));
+        }
+    }
+
+    /// What lies in the pipe by now, as much as a pipe holds.
+    fn hear_waiting_errors(&mut self, stderr: &pipe::Receiver, lines: &mut Lines) {
+        let mut buffer = [0; 4_096];
+        for _ in 0..16 {
+            let Ok(read @ 1..) = rustix::io::read(stderr, &mut buffer) else { return };
+            self.hear_errors(lines, &buffer[..read]);
         }
     }
 
