@@ -9,6 +9,7 @@ import http.server
 import json
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -55,9 +56,10 @@ class Web(http.server.BaseHTTPRequestHandler):
 
 web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Web)
 threading.Thread(target=web.serve_forever, daemon=True).start()
-smtp = Controller(Mails(), hostname="127.0.0.1", port=0)
+with socket.create_server(("127.0.0.1", 0)) as free:
+    smtp_port = free.getsockname()[1]
+smtp = Controller(Mails(), hostname="127.0.0.1", port=smtp_port)
 smtp.start()
-smtp_port = smtp.server.sockets[0].getsockname()[1]
 address = f"http://127.0.0.1:{web.server_port}"
 
 child = FOLDER / "shout.py"
