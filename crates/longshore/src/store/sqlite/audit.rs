@@ -18,28 +18,33 @@ const MOST: i64 = 1_000;
 impl SqliteStore {
     pub(super) async fn begin_audit(&self, entry: &NewEntry) -> Result<()> {
         let doing = "write the audit log";
-        let query = sqlx::query(AUDIT.step("begin"))
-            .bind(entry.id.0)
-            .bind(self.clock.now().as_micros())
-            .bind(&entry.actor)
-            .bind(&entry.actor_kind)
-            .bind(&entry.actor_id)
-            .bind(&entry.address)
-            .bind(&entry.action)
-            .bind(&entry.target)
-            .bind(&entry.request_id);
+        let now = self.clock.now().as_micros();
+        let query = || {
+            sqlx::query(AUDIT.step("begin"))
+                .bind(entry.id.0)
+                .bind(now)
+                .bind(&entry.actor)
+                .bind(&entry.actor_kind)
+                .bind(&entry.actor_id)
+                .bind(&entry.address)
+                .bind(&entry.action)
+                .bind(&entry.target)
+                .bind(&entry.request_id)
+        };
         self.write(doing, query).await?;
         Ok(())
     }
 
     pub(super) async fn end_audit(&self, id: EntryId, end: &EntryEnd) -> Result<()> {
         let doing = "end an entry of the audit log";
-        let query = sqlx::query(AUDIT.step("end"))
-            .bind(id.0)
-            .bind(i64::from(end.status))
-            .bind(end.count.map(|count| count as i64))
-            .bind(&end.why)
-            .bind(&end.detail);
+        let query = || {
+            sqlx::query(AUDIT.step("end"))
+                .bind(id.0)
+                .bind(i64::from(end.status))
+                .bind(end.count.map(|count| count as i64))
+                .bind(&end.why)
+                .bind(&end.detail)
+        };
         self.write(doing, query).await?;
         Ok(())
     }

@@ -154,19 +154,17 @@ impl SqliteStore {
     }
 
     /// One statement that writes, in a transaction of its own.
-    pub(super) async fn write(
+    pub(super) async fn write<'q>(
         &self,
         doing: &'static str,
-        statement: Statement<'_>,
+        statement: impl Fn() -> Statement<'q>,
     ) -> Result<SqliteQueryResult> {
-        let mut tx = self.begin(doing).await?;
-        let done = statement.execute(&mut *tx).await.map_err(failed(doing))?;
-        tx.commit().await.map_err(failed(doing))?;
-        Ok(done)
+        self.write_alone(statement).await.map_err(failed(doing))
     }
 
-    /// The same in one way to the connection's thread and back, where `BEGIN` and `COMMIT` are two more: SQLite makes
-    /// a transaction of a statement that stands alone. It may be asked for several times.
+    /// The same with the driver's own error. SQLite makes a transaction of a statement that stands alone: one way to
+    /// the connection's thread and back, where `BEGIN` and `COMMIT` would be two more. It may be asked for several
+    /// times.
     pub(super) async fn write_alone<'q>(
         &self,
         statement: impl Fn() -> Statement<'q>,

@@ -44,10 +44,12 @@ impl SqliteStore {
 
     pub(super) async fn remove_rule(&self, scope: &RetentionScope) -> Result<bool> {
         let doing = "remove a rule of retention";
-        let gone = sqlx::query(RETENTION.step("remove"))
-            .bind(scope.state_word())
-            .bind(&scope.queue)
-            .bind(&scope.kind);
+        let gone = || {
+            sqlx::query(RETENTION.step("remove"))
+                .bind(scope.state_word())
+                .bind(&scope.queue)
+                .bind(&scope.kind)
+        };
         let gone = self.write(doing, gone).await?;
         Ok(gone.rows_affected() > 0)
     }

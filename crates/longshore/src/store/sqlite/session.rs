@@ -80,17 +80,19 @@ impl SqliteStore {
     pub(super) async fn see_session(&self, id: SessionId) -> Result<()> {
         let doing = "note that a session was used";
         let now = self.clock.now();
-        let query = sqlx::query(SESSION.step("touch"))
-            .bind(id.0)
-            .bind(now.as_micros())
-            .bind(now.minus(SEEN_EVERY).as_micros());
+        let query = || {
+            sqlx::query(SESSION.step("touch"))
+                .bind(id.0)
+                .bind(now.as_micros())
+                .bind(now.minus(SEEN_EVERY).as_micros())
+        };
         self.write(doing, query).await?;
         Ok(())
     }
 
     pub(super) async fn close_session(&self, id: SessionId) -> Result<bool> {
         let doing = "end a session";
-        let found = sqlx::query(SESSION.step("end")).bind(id.0);
+        let found = || sqlx::query(SESSION.step("end")).bind(id.0);
         let found = self.write(doing, found).await?;
         Ok(found.rows_affected() > 0)
     }

@@ -62,17 +62,20 @@ impl SqliteStore {
     pub(super) async fn note_use(&self, id: TokenId) -> Result<()> {
         let doing = "note that a token was used";
         let now = self.clock.now();
-        let query = sqlx::query(TOKEN.step("touch"))
-            .bind(id.0)
-            .bind(now.as_micros())
-            .bind(now.minus(USED_EVERY).as_micros());
+        let query = || {
+            sqlx::query(TOKEN.step("touch"))
+                .bind(id.0)
+                .bind(now.as_micros())
+                .bind(now.minus(USED_EVERY).as_micros())
+        };
         self.write(doing, query).await?;
         Ok(())
     }
 
     pub(super) async fn end_token(&self, id: TokenId) -> Result<bool> {
         let doing = "revoke a token";
-        let found = sqlx::query(TOKEN.step("revoke")).bind(id.0).bind(self.clock.now().as_micros());
+        let now = self.clock.now().as_micros();
+        let found = || sqlx::query(TOKEN.step("revoke")).bind(id.0).bind(now);
         let found = self.write(doing, found).await?;
         Ok(found.rows_affected() > 0)
     }
