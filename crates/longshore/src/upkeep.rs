@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use crate::engine::within;
-use crate::observe::Gauges;
+use crate::observe::{Gauges, Metrics};
 use crate::store::{Lead, NodeId, Rescued, Result, Store};
 use crate::worker::patience::Patience;
 use crate::worker::{Beating, CALL_LIMIT, Hooks, RunReport};
@@ -174,19 +174,24 @@ impl Upkeep {
         if *rescued == Rescued::default() {
             return;
         }
-        self.gauges.metrics().rescued(rescued);
-        let Rescued { nodes, queued, dead, cancelled } = rescued;
-        tracing::warn!(
-            nodes = nodes.len(),
-            queued = queued.len(),
-            dead = dead.len(),
-            cancelled = cancelled.len(),
-            "rescued the jobs of lost nodes"
-        );
-        for id in dead.iter().filter(|_| self.hooks.any()) {
+        note_rescued(self.gauges.metrics(), rescued);
+        for id in rescued.dead.iter().filter(|_| self.hooks.any()) {
             if let Ok(Some(row)) = within(CALL_LIMIT, "look up a job", self.store.get(*id)).await {
                 self.hooks.ended(RunReport::of_lost(row));
             }
         }
     }
+}
+
+/// Counts what a rescue did, and says so.
+pub(crate) fn note_rescued(metrics: &Metrics, rescued: &Rescued) {
+    metrics.rescued(rescued);
+    let Rescued { nodes, queued, dead, cancelled } = rescued;
+    tracing::warn!(
+        nodes = nodes.len(),
+        queued = queued.len(),
+        dead = dead.len(),
+        cancelled = cancelled.len(),
+        "rescued the jobs of lost nodes"
+    );
 }

@@ -29,6 +29,7 @@ use crate::job::new::check_name;
 use crate::store::{
     ANY_VERSION, KindAsk, KnownKind, MAX_KNOWN, NewNode, NodeId, Remote, Rescued, Store,
 };
+use crate::upkeep::note_rescued;
 use crate::worker::CALL_LIMIT;
 pub use beat::Beaten;
 pub use ends::End;
@@ -119,14 +120,7 @@ impl Work {
         tracing::info!(%node, "a worker left");
         let rescued = self.call("rescue", |store| async move { store.rescue().await }).await?;
         if rescued != Rescued::default() {
-            self.client.metrics().rescued(&rescued);
-            let Rescued { queued, dead, cancelled, .. } = rescued;
-            tracing::warn!(
-                queued = queued.len(),
-                dead = dead.len(),
-                cancelled = cancelled.len(),
-                "rescued the jobs of nodes that left or were lost"
-            );
+            note_rescued(self.client.metrics(), &rescued);
         }
         Ok(())
     }
