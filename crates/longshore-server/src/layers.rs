@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use crate::identity::identified;
 use crate::problem::{Code, MEDIA_TYPE, Problem, Result};
+use crate::request::shown;
 use crate::server::App;
 use crate::trace;
 
@@ -162,7 +163,7 @@ fn known_origin(app: &App, request: &Request) -> Result<()> {
     if let Some(known) = app.config.hosts.as_ref().filter(|_| !is_health(request.uri().path())) {
         let name = host.as_deref().map(without_port).unwrap_or_default();
         if !known.iter().any(|one| one == name) {
-            let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
+            let shown = shown(name);
             let detail =
                 format!("this server is not called `{shown}`; its setting `hosts` has its names");
             return Err(Problem::new(Code::Forbidden, detail));

@@ -109,18 +109,17 @@ impl Problem {
     }
 
     /// The problem of one job in a batch: its faults are placed in the whole body.
-    pub fn of_job(mut self, index: usize) -> Problem {
-        self.detail = format!("job {index}: {}", self.detail);
-        for fault in &mut self.errors {
-            let inside = fault.pointer.as_deref().unwrap_or("");
-            fault.pointer = Some(format!("/jobs/{index}{inside}"));
-        }
-        self
+    pub fn of_job(self, index: usize) -> Problem {
+        self.placed(&format!("job {index}"), &format!("/jobs/{index}"))
     }
 
-    /// The same of a part of the body: its faults are placed in the whole.
-    pub fn inside(mut self, place: &str) -> Problem {
-        self.detail = format!("{place}: {}", self.detail);
+    /// The same of a part of the body.
+    pub fn inside(self, place: &str) -> Problem {
+        self.placed(place, place)
+    }
+
+    fn placed(mut self, name: &str, place: &str) -> Problem {
+        self.detail = format!("{name}: {}", self.detail);
         for fault in &mut self.errors {
             let inside = fault.pointer.as_deref().unwrap_or("");
             fault.pointer = Some(format!("{place}{inside}"));

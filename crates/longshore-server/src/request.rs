@@ -181,8 +181,13 @@ pub(crate) async fn in_address<S: Send + Sync>(parts: &mut Parts, state: &S) -> 
     Ok(text)
 }
 
+/// The beginning of what somebody sent, fit to be shown back.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().take(64).flat_map(char::escape_debug).collect()
+}
+
 fn no_id(text: &str, of: &str) -> Problem {
-    let shown: String = text.chars().take(64).flat_map(char::escape_debug).collect();
+    let shown = shown(text);
     let detail = format!(
         "`{shown}` is no {of}'s id; an id is a UUID such as 019364bb-3f3c-7c6e-8f6a-3d2f1b7c9e10"
     );

@@ -16,7 +16,7 @@ use crate::events::{LOOK_EVERY, Listener, Seen, Topic};
 use crate::health::Readiness;
 use crate::identity::Identity;
 use crate::problem::{Code, Problem, Result};
-use crate::request::Params;
+use crate::request::{Params, shown};
 use crate::server::App;
 
 /// When a listener comes back after its stream broke off.
@@ -79,7 +79,7 @@ fn topics(text: &str) -> Result<Vec<Topic>> {
     for word in text.split(',') {
         let topic = Topic::ALL.into_iter().find(|topic| topic.as_str() == word.trim());
         let topic = topic.ok_or_else(|| {
-            let shown: String = word.chars().take(64).flat_map(char::escape_debug).collect();
+            let shown = shown(word);
             let detail = format!("`{shown}` is no topic; there are jobs, queues, nodes, stats");
             Problem::parameter("topics", detail)
         })?;
