@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::Request;
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
@@ -55,12 +55,11 @@ impl Http {
     }
 
     pub(crate) fn with(allowed: Vec<Allowed>, network: Arc<dyn Network>) -> Http {
-        let tls = hyper_rustls::HttpsConnectorBuilder::new().with_webpki_roots();
         let guarded = Guarded { allowed: Arc::from(allowed), network };
-        let connector = tls.https_or_http().enable_http1().wrap_connector(guarded);
         // Each request has a connection of its own: the guard is asked for every one.
-        let client =
-            Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_max_idle_per_host(0)
+            .build(with_tls(guarded));
         Http { client }
     }
 
@@ -85,14 +84,27 @@ impl Http {
     ) -> Result<Answer, NoAnswer> {
         let response = self.client.request(request).await.map_err(NoAnswer::of)?;
         let (parts, body) = response.into_parts();
-        let body = Limited::new(body, most_bytes).collect().await.map_err(|error| {
-            if error.is::<LengthLimitError>() {
-                NoAnswer::TooLong(most_bytes)
-            } else {
-                NoAnswer::Broken(error)
-            }
-        })?;
-        Ok(Answer { status: parts.status, headers: parts.headers, body: body.to_bytes() })
+        let body = whole(body, most_bytes).await?;
+        Ok(Answer { status: parts.status, headers: parts.headers, body })
+    }
+}
+
+/// HTTP/1 over these connections, with TLS where the address says so: ring, and Mozilla's authorities.
+pub(crate) fn with_tls<C>(connections: C) -> HttpsConnector<C> {
+    hyper_rustls::HttpsConnectorBuilder::new()
+        .with_provider_and_webpki_roots(rustls::crypto::ring::default_provider())
+        .expect("ring has what TLS needs")
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(connections)
+}
+
+/// The body of an answer, unless it is longer.
+pub(crate) async fn whole(body: Incoming, most_bytes: usize) -> Result<Bytes, NoAnswer> {
+    match Limited::new(body, most_bytes).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(NoAnswer::TooLong(most_bytes)),
+        Err(error) => Err(NoAnswer::Broken(error)),
     }
 }
 

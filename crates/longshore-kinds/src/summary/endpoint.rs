@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, StatusCode, Uri};
@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use super::sentences::{self, Sentence};
 use super::{SummarizeText, Summary};
 use crate::error::{KindError, shown_up_to};
+use crate::http::{NoAnswer, whole, with_tls};
 use crate::secret::{Masker, Secret};
 
 /// Bytes of an answer. A summary has 10,000 words at most.
@@ -136,14 +137,7 @@ impl Endpoint {
         let mut connector = HttpConnector::new();
         connector.enforce_http(false);
         connector.set_connect_timeout(Some(CONNECT_FOR));
-        let provider = rustls::crypto::ring::default_provider();
-        let connector = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(provider)
-            .map_err(|error| format!("summary_url: no TLS: {error}"))?
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(connector);
-        let http = Client::builder(TokioExecutor::new()).build(connector);
+        let http = Client::builder(TokioExecutor::new()).build(with_tls(connector));
         let masker = Masker::new([config.key.reveal()]);
         Ok(Endpoint { http, address, authorization, config, masker })
     }
@@ -182,12 +176,9 @@ impl Endpoint {
             NoSummary::Later(format!("{what}: {}", self.shown(&causes(&error))))
         })?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), MOST_BYTES).collect().await;
-        match body {
-            Ok(body) => Ok((status, body.to_bytes())),
-            Err(error) if error.is::<http_body_util::LengthLimitError>() => {
-                Err(NoSummary::Never(format!("answers with more than {MOST_BYTES} bytes")))
-            }
+        match whole(response.into_body(), MOST_BYTES).await {
+            Ok(body) => Ok((status, body)),
+            Err(too_long @ NoAnswer::TooLong(_)) => Err(NoSummary::Never(too_long.to_string())),
             Err(_) => Err(NoSummary::Later("breaks off its answer".to_owned())),
         }
     }
