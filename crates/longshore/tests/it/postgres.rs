@@ -67,6 +67,42 @@ fn claims_touch_no_index() {
     });
 }
 
+/// With one kind the planner believes that "of no paused kind" leaves nothing, takes the waiting jobs for one row and
+/// would rather fetch and sort them all than walk the index in order.
+#[test]
+fn claims_fetch_what_they_take_and_little_more() {
+    for flavour in [Flavour::Postgres, Flavour::Pooled] {
+        run(flavour, |t: Harness| async move {
+            const WAITING: i64 = 4_000;
+            t.enqueue_all(&jobs(WAITING as usize)).await;
+            t.execute("ANALYZE longshore.job".into()).await;
+            let of = |what: &str| {
+                format!(
+                    "SELECT coalesce(sum({what}), 0)::bigint FROM pg_stat_user_tables
+                     WHERE schemaname = 'longshore' AND relname = 'job'"
+                )
+            };
+            let read = of("coalesce(idx_tup_fetch, 0) + seq_tup_read");
+            let node = t.node().await;
+            // Each claim in a row is a new look from the start.
+            let before = t.number(read.clone()).await;
+            for _ in 0..5 {
+                assert_eq!(node.claim(10).await.len(), 10);
+            }
+            t.until("the counts arrive", || {
+                let (t, all) = (t.clone(), of("n_tup_upd"));
+                async move {
+                    t.store.now().await.expect("the time");
+                    t.number(all).await >= 50
+                }
+            })
+            .await;
+            let read = t.number(read).await - before;
+            assert!(read < WAITING / 4, "50 jobs were taken and {read} rows read");
+        });
+    }
+}
+
 /// What a claim is called with in a statement by hand.
 async fn claim_by_hand(t: &Harness, node: &Node) -> String {
     let marks = |value: &str| [value; 10].join(",");

@@ -6,10 +6,10 @@ use std::time::Duration;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
-use sqlx::{Executor, PgConnection, PgPool, Postgres};
+use sqlx::{AssertSqlSafe, Executor, PgConnection, PgPool, Postgres};
 
 use super::PostgresStore;
-use super::connect::Mode;
+use super::connect::{IN_ORDER, Mode, NO_JIT};
 use super::error::{Fault, Tries};
 use crate::store::StoreError;
 
@@ -40,29 +40,36 @@ pub(super) struct Session {
 impl Session {
     /// For a single statement: its own transaction, except behind a pooler.
     pub(super) async fn single(pool: &PgPool, mode: Mode) -> Result<Session, Fault> {
-        Session::open(pool, mode, (mode == Mode::Pooled).then_some("BEGIN")).await
+        Session::open(pool, mode, (mode == Mode::Pooled).then(|| begin(&[NO_JIT]))).await
+    }
+
+    /// For a claim, which is a single statement.
+    pub(super) async fn claim(pool: &PgPool, mode: Mode) -> Result<Session, Fault> {
+        let settings = [&[NO_JIT], &IN_ORDER[..]].concat();
+        Session::open(pool, mode, (mode == Mode::Pooled).then(|| begin(&settings))).await
     }
 
     /// For several statements, all or none.
     pub(super) async fn transaction(pool: &PgPool, mode: Mode) -> Result<Session, Fault> {
-        Session::open(pool, mode, Some("BEGIN")).await
+        let begin = match mode {
+            Mode::Direct => "BEGIN".to_owned(),
+            Mode::Pooled => begin(&[NO_JIT]),
+        };
+        Session::open(pool, mode, Some(begin)).await
     }
 
     /// For several reading statements that see the database as it was at the first.
     pub(super) async fn snapshot(pool: &PgPool, mode: Mode) -> Result<Session, Fault> {
-        Session::open(pool, mode, Some("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")).await
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY".to_owned();
+        Session::open(pool, mode, Some(begin)).await
     }
 
-    async fn open(
-        pool: &PgPool,
-        mode: Mode,
-        begin: Option<&'static str>,
-    ) -> Result<Session, Fault> {
+    async fn open(pool: &PgPool, mode: Mode, begin: Option<String>) -> Result<Session, Fault> {
         let conn = pool.acquire().await?;
         let mut session = Session { conn, mode, in_transaction: begin.is_some(), ended: false };
         if let Some(begin) = begin {
             sent();
-            session.conn.execute(begin).await?;
+            sqlx::raw_sql(AssertSqlSafe(begin)).execute(session.conn()).await?;
         }
         Ok(session)
     }
@@ -118,6 +125,12 @@ impl Session {
         self.ended = true;
         Ok(())
     }
+}
+
+/// Begins a transaction with these settings, in one round trip.
+fn begin(settings: &[(&str, &str)]) -> String {
+    let set = settings.iter().map(|(name, value)| format!("; SET LOCAL {name} = {value}"));
+    std::iter::once("BEGIN".to_owned()).chain(set).collect()
 }
 
 impl Drop for Session {
