@@ -10,19 +10,27 @@ use super::verdict::unstorable;
 use crate::store::{Ack, ClaimedJob, Ending, Held, NodeId, StoreError};
 
 /// With so many unwritten results a node claims nothing more.
-const TOO_MANY: usize = 2 * BATCH as usize;
+const TOO_MANY: usize = 3 * BATCH as usize;
+/// What makes a second batch worth its statement while another is under way.
+const WORTH: usize = BATCH as usize / 2;
 /// Bytes of one statement: outputs may be large.
 const MAX_BYTES: usize = 4 << 20;
 
-/// The finish funnel: what has gathered is sent the moment the connection is free.
+/// The finish funnel: what has gathered is sent the moment no other batch is under way, or a full one beside it.
 pub(super) struct Endings {
     waiting: VecDeque<Unwritten>,
-    under_way: Vec<Unwritten>,
+    under_way: Vec<(BatchNo, Vec<Unwritten>)>,
+    last_no: BatchNo,
+    /// How many batches may be under way.
+    lanes: usize,
     not_before: Option<Instant>,
     patience: Patience,
     /// How many to send at once; few after an error of a statement, until the bad one is found.
     at_once: usize,
 }
+
+/// Which batch an answer is for.
+pub(super) type BatchNo = u64;
 
 /// One result.
 pub(super) struct Unwritten {
@@ -52,10 +60,13 @@ impl Unwritten {
 }
 
 impl Endings {
-    pub fn new() -> Endings {
+    /// While one batch waits for the disk, another can be worked on: where there are several `lanes`.
+    pub fn new(lanes: usize) -> Endings {
         Endings {
             waiting: VecDeque::new(),
             under_way: Vec::new(),
+            last_no: 0,
+            lanes,
             not_before: None,
             patience: Patience::new("write how jobs ended"),
             at_once: BATCH as usize,
@@ -73,7 +84,8 @@ impl Endings {
     }
 
     pub fn len(&self) -> usize {
-        self.waiting.len() + self.under_way.len()
+        let under_way = self.under_way.iter().map(|(_, batch)| batch.len());
+        self.waiting.len() + under_way.sum::<usize>()
     }
 
     /// Whether claiming should wait until more of them are written.
@@ -91,31 +103,43 @@ impl Endings {
         self.not_before = None;
     }
 
-    /// What to write next; nothing while a write is under way or waits to be tried again.
-    pub fn next_batch(&mut self, now: Instant) -> Option<Vec<(Held, Ending)>> {
-        let ready = self.under_way.is_empty() && self.not_before.is_none_or(|at| now >= at);
+    /// What to write next, if now is the time.
+    pub fn next_batch(&mut self, now: Instant) -> Option<(BatchNo, Vec<(Held, Ending)>)> {
+        let ready = self.has_lane() && self.not_before.is_none_or(|at| now >= at);
         if !ready || self.waiting.is_empty() {
             return None;
         }
-        let mut bytes = 0;
-        while self.under_way.len() < self.at_once {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while batch.len() < self.at_once {
             let Some(next) = self.waiting.front() else { break };
             bytes += next.size_bytes();
-            if bytes > MAX_BYTES && !self.under_way.is_empty() {
+            if bytes > MAX_BYTES && !batch.is_empty() {
                 break;
             }
-            self.under_way.extend(self.waiting.pop_front());
+            batch.extend(self.waiting.pop_front());
         }
-        Some(self.under_way.iter().map(|one| (one.held(), one.ending.clone())).collect())
+        let sent = batch.iter().map(|one| (one.held(), one.ending.clone())).collect();
+        self.last_no += 1;
+        self.under_way.push((self.last_no, batch));
+        Some((self.last_no, sent))
     }
 
-    /// The answer to the batch; what was acknowledged, each with its run.
+    /// One batch at a time while a bad result is looked for.
+    fn has_lane(&self) -> bool {
+        let well = self.at_once == BATCH as usize && self.not_before.is_none();
+        self.under_way.is_empty()
+            || well && self.under_way.len() < self.lanes && self.waiting.len() >= WORTH
+    }
+
+    /// The answer to a batch; what was acknowledged, each with its run.
     pub fn answered(
         &mut self,
         node: NodeId,
+        no: BatchNo,
         answer: Result<Vec<Ack>, StoreError>,
     ) -> Vec<(Unwritten, Ack)> {
-        let batch = std::mem::take(&mut self.under_way);
+        let at = self.under_way.iter().position(|(of, _)| *of == no);
+        let batch = at.map_or(Vec::new(), |at| self.under_way.swap_remove(at).1);
         match answer {
             Ok(acks) => {
                 self.patience.worked();

@@ -4,13 +4,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::claimer::{Claimer, Looked};
 use super::config::WorkerConfig;
-use super::endings::Endings;
+use super::endings::{BatchNo, Endings};
 use super::heartbeat::Beating;
 use super::hooks::RunReport;
 use super::ledger::Ledger;
@@ -69,7 +71,7 @@ pub(super) struct Node {
     pub gauges: Gauges,
     pub claimer: Claimer,
     endings: Endings,
-    writing: Option<JoinHandle<Result<Vec<Ack>>>>,
+    writing: FuturesUnordered<JoinHandle<Written>>,
     asking: Option<JoinHandle<Result<Vec<JobId>>>>,
     ask_at: Instant,
     ask_patience: Patience,
@@ -107,6 +109,8 @@ impl Node {
         (slots, runs, claimer): (Slots, Runs, Claimer),
         gauges: Gauges,
     ) -> Node {
+        // SQLite has one writer: a second batch would only wait for it, and keep a claim waiting.
+        let lanes = if client.store().backend() == "sqlite" { 1 } else { 2 };
         Node {
             client,
             config,
@@ -116,8 +120,8 @@ impl Node {
             ledger: Ledger::default(),
             gauges,
             claimer,
-            endings: Endings::new(),
-            writing: None,
+            endings: Endings::new(lanes),
+            writing: FuturesUnordered::new(),
             asking: None,
             ask_at: Instant::now(),
             ask_patience: Patience::new("look for cancels"),
@@ -162,7 +166,7 @@ impl Node {
                     ends.drain(..).for_each(|ended| self.ended(ended));
                 }
                 looked = self.claimer.looked() => self.claimed(looked),
-                acks = answer(&mut self.writing) => self.written(acks),
+                (no, acks) = written(&mut self.writing) => self.written(no, acks),
                 ids = answer(&mut self.asking) => self.cancels_found(ids),
                 news = inputs.woken.news() => {
                     if news.look {
@@ -274,22 +278,24 @@ impl Node {
     }
 
     fn write_endings(&mut self, now: Instant) {
-        let Some(batch) = self.endings.next_batch(now) else { return };
-        let (store, node) = (Arc::clone(self.client.store()), self.id);
-        let scribe = Arc::clone(self.runs.scribe());
-        self.writing = Some(self.client.engine().spawn(async move {
-            let ids = || batch.iter().map(|(held, _)| held.id);
-            scribe.flush(ids()).await;
-            let done = within(CALL_LIMIT, "write how jobs ended", store.finish(node, &batch)).await;
-            if done.is_ok() {
-                scribe.closed(ids());
-            }
-            done
-        }));
+        while let Some((no, batch)) = self.endings.next_batch(now) {
+            let (store, node) = (Arc::clone(self.client.store()), self.id);
+            let scribe = Arc::clone(self.runs.scribe());
+            self.writing.push(self.client.engine().spawn(async move {
+                let ids = || batch.iter().map(|(held, _)| held.id);
+                scribe.flush(ids()).await;
+                let call = store.finish(node, &batch);
+                let done = within(CALL_LIMIT, "write how jobs ended", call).await;
+                if done.is_ok() {
+                    scribe.closed(ids());
+                }
+                (no, done)
+            }));
+        }
     }
 
-    fn written(&mut self, acks: Result<Vec<Ack>>) {
-        for (run, ack) in self.endings.answered(self.id, acks) {
+    fn written(&mut self, no: BatchNo, acks: Result<Vec<Ack>>) {
+        for (run, ack) in self.endings.answered(self.id, no, acks) {
             let job = &run.job;
             self.ledger.closed(job.lease);
             match ack {
@@ -542,6 +548,19 @@ impl Node {
 pub(super) async fn changed(asked: &mut watch::Receiver<Asked>) {
     if asked.changed().await.is_err() {
         std::future::pending().await
+    }
+}
+
+/// The answer to a batch of results.
+type Written = (BatchNo, Result<Vec<Ack>>);
+
+/// Waits for the next of them; for ever if none is under way.
+async fn written(writing: &mut FuturesUnordered<JoinHandle<Written>>) -> Written {
+    match writing.next().await {
+        Some(Ok(written)) => written,
+        // Nobody aborts these tasks, so it is a panic of ours.
+        Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
+        None => std::future::pending().await,
     }
 }
 

@@ -9,6 +9,8 @@ use crate::trace::Received;
 
 /// The most jobs of one claim.
 pub(super) const BATCH: u32 = 500;
+/// The most jobs kept ready in a queue: two claims' worth, so that one is under way while the other is run.
+const MOST_AHEAD: u32 = 2 * BATCH;
 /// Payload bytes that may lie ready.
 const READY_BYTES: f64 = 8.0 * 1024.0 * 1024.0;
 /// A job that could not start for this long is better off elsewhere.
@@ -46,7 +48,7 @@ impl QueueSlots {
     fn ahead(&self, claim_s: f64) -> u32 {
         let Some(run_s) = self.run_s.filter(|run_s| *run_s < claim_s) else { return 0 };
         let jobs = 2.0 * f64::from(self.slots) * claim_s / run_s.max(1e-7);
-        jobs.min(f64::from(BATCH)).min(READY_BYTES / self.bytes.max(1.0)) as u32
+        jobs.min(f64::from(MOST_AHEAD)).min(READY_BYTES / self.bytes.max(1.0)) as u32
     }
 
     /// How many jobs to ask for now.

@@ -24,9 +24,9 @@ pub(super) enum Mode {
 /// Connections by what they are for, so that a burst of one cannot starve the other. They connect
 /// when first used.
 pub(super) struct Pools {
-    /// Claims: the server plans them in one way only.
-    pub claims: PgPool,
-    /// Results, cancels, rescue and upkeep.
+    /// Claims and results, planned once and in one way.
+    pub hot: PgPool,
+    /// Cancels, rescue and upkeep.
     pub vital: PgPool,
     /// Heartbeats, joining and leaving.
     pub beat: PgPool,
@@ -42,8 +42,8 @@ pub(super) struct Pools {
     pub notify: PgPool,
 }
 
-/// A worker has one claim under way, a server one for each of its workers that asks just now.
-const CLAIMS: u32 = 2;
+/// A worker has one claim and two batches of results under way.
+const HOT: u32 = 4;
 const VITAL: u32 = 4;
 
 /// Compiling a plan takes a second, and pays for statements that run for minutes. None of ours does.
@@ -51,8 +51,11 @@ pub(super) const NO_JIT: (&str, &str) = ("jit", "off");
 
 /// A claim walks its index in order and stops when it has enough. Where the planner takes the waiting jobs for few (one
 /// kind, no statistics yet), it would rather fetch them all and sort them: measured, 40 ms a claim instead of 2.
-pub(super) const IN_ORDER: [(&str, &str); 2] =
+pub(super) const BY_INDEX: [(&str, &str); 2] =
     [("enable_bitmapscan", "off"), ("enable_seqscan", "off")];
+
+/// With but one way left, a plan made on the empty table is as good as any later one: made once, not each time.
+const PLANNED_ONCE: (&str, &str) = ("plan_cache_mode", "force_generic_plan");
 
 /// Between two statements of ours in one transaction lie milliseconds. A session that idles so long belongs to a
 /// process that hangs, or that no packet reaches; the server ends it, and with it the locks that others wait for.
@@ -79,7 +82,7 @@ impl Pools {
                 .connect_lazy_with(connect.clone())
         };
         Pools {
-            claims: pool(CLAIMS, &with(&bounded, &IN_ORDER)),
+            hot: pool(HOT, &with(&with(&bounded, &BY_INDEX), &[PLANNED_ONCE])),
             vital: pool(VITAL, &bounded),
             beat: pool(1, &bounded),
             // A part of a large enqueue may be long in coming, and a handler does as it likes.
@@ -93,8 +96,7 @@ impl Pools {
 
     /// How many of each are open, and what they are for.
     pub(super) fn traffic(&self) -> Traffic {
-        let names =
-            ["claims", "vital", "beat", "general", "handlers", "chores", "listen", "notify"];
+        let names = ["hot", "vital", "beat", "general", "handlers", "chores", "listen", "notify"];
         let pools = names.iter().zip(self.all()).map(|(name, pool)| PoolUse {
             name,
             open: pool.size(),
@@ -105,8 +107,8 @@ impl Pools {
     }
 
     pub(super) fn all(&self) -> [&PgPool; 8] {
-        let Pools { claims, vital, beat, general, handlers, chores, listen, notify } = self;
-        [claims, vital, beat, general, handlers, chores, listen, notify]
+        let Pools { hot, vital, beat, general, handlers, chores, listen, notify } = self;
+        [hot, vital, beat, general, handlers, chores, listen, notify]
     }
 }
 

@@ -46,10 +46,10 @@ impl PostgresStore {
     }
 
     async fn try_end(&self, node: NodeId, batch: &Batch<'_>) -> Result<States, Fault> {
-        let pool = &self.pools.vital;
-        let mut session = match batch.done.ids.is_empty() || batch.other.ids.is_empty() {
-            true => Session::single(pool, self.mode).await?,
-            false => Session::transaction(pool, self.mode).await?,
+        let both = !batch.done.ids.is_empty() && !batch.other.ids.is_empty();
+        let mut session = match both {
+            true => Session::hot_transaction(&self.pools, self.mode).await?,
+            false => Session::hot(&self.pools, self.mode).await?,
         };
         let mut states = States::new();
         if !batch.done.ids.is_empty() {

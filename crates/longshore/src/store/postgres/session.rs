@@ -9,7 +9,7 @@ use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Executor, PgConnection, PgPool, Postgres};
 
 use super::PostgresStore;
-use super::connect::{IN_ORDER, Mode, NO_JIT};
+use super::connect::{BY_INDEX, Mode, NO_JIT, Pools};
 use super::error::{Fault, Tries};
 use crate::store::StoreError;
 
@@ -43,12 +43,6 @@ impl Session {
         Session::open(pool, mode, (mode == Mode::Pooled).then(|| begin(&[NO_JIT]))).await
     }
 
-    /// For a claim, which is a single statement.
-    pub(super) async fn claim(pool: &PgPool, mode: Mode) -> Result<Session, Fault> {
-        let settings = [&[NO_JIT], &IN_ORDER[..]].concat();
-        Session::open(pool, mode, (mode == Mode::Pooled).then(|| begin(&settings))).await
-    }
-
     /// For several statements, all or none.
     pub(super) async fn transaction(pool: &PgPool, mode: Mode) -> Result<Session, Fault> {
         let begin = match mode {
@@ -56,6 +50,21 @@ impl Session {
             Mode::Pooled => begin(&[NO_JIT]),
         };
         Session::open(pool, mode, Some(begin)).await
+    }
+
+    /// For a claim or a batch of results, of which there are very many: a single statement.
+    pub(super) async fn hot(pools: &Pools, mode: Mode) -> Result<Session, Fault> {
+        let begin = (mode == Mode::Pooled).then(|| begin(&BY_INDEX_WITHOUT_JIT));
+        Session::open(&pools.hot, mode, begin).await
+    }
+
+    /// The same for several.
+    pub(super) async fn hot_transaction(pools: &Pools, mode: Mode) -> Result<Session, Fault> {
+        let begin = match mode {
+            Mode::Direct => "BEGIN".to_owned(),
+            Mode::Pooled => begin(&BY_INDEX_WITHOUT_JIT),
+        };
+        Session::open(&pools.hot, mode, Some(begin)).await
     }
 
     /// For several reading statements that see the database as it was at the first.
@@ -126,6 +135,8 @@ impl Session {
         Ok(())
     }
 }
+
+const BY_INDEX_WITHOUT_JIT: [(&str, &str); 3] = [NO_JIT, BY_INDEX[0], BY_INDEX[1]];
 
 /// Begins a transaction with these settings, in one round trip.
 fn begin(settings: &[(&str, &str)]) -> String {

@@ -1,11 +1,13 @@
 //! Claim, and asking again for a claim whose reply was lost.
 
 use sqlx::{Row, SqliteConnection};
+use uuid::Uuid;
 
 use super::SqliteStore;
 use super::error::failed;
 use super::rows;
 use super::sql::{CLAIM, NODE};
+use crate::job::{Backoff, JobId};
 use crate::store::{Claim, Claimed, ClaimedJob, NodeId, PauseScope, PausesSeen, Result};
 use crate::time::Timestamp;
 
@@ -77,11 +79,69 @@ async fn take_rows(
             take = take.bind(run_at.as_micros()).bind(id);
         }
         for row in take.fetch_all(&mut *conn).await? {
-            jobs.push(rows::claimed_job(&row)?);
+            jobs.push(taken(row.try_get(0)?, &ask.queue, claim.no)?);
         }
     }
     ClaimedJob::sort(&mut jobs);
     Ok(Claimed { picked: jobs.len(), jobs, now, live: live == 1, pauses: paused.seen() })
+}
+
+/// One job of a claim, as its step `take` answers it.
+type Taken<'a> = (
+    &'a str,
+    String,
+    u8,
+    i64,
+    u32,
+    u32,
+    Option<String>,
+    Option<i64>,
+    Option<Box<str>>,
+    Option<Box<str>>,
+    u32,
+    Option<String>,
+);
+
+fn taken(json: &str, queue: &str, lease: i64) -> sqlx::Result<ClaimedJob> {
+    let (
+        id,
+        kind,
+        priority,
+        run_at,
+        attempt,
+        max_attempts,
+        backoff,
+        timeout_ms,
+        meta,
+        payload,
+        payload_version,
+        redacted,
+    ): Taken = read(json)?;
+    Ok(ClaimedJob {
+        id: JobId::from_uuid(Uuid::try_parse(id).map_err(no_value)?),
+        kind,
+        queue: queue.to_owned(),
+        priority,
+        run_at: Timestamp::from_micros(run_at),
+        attempt,
+        max_attempts,
+        backoff: backoff.as_deref().and_then(Backoff::from_json),
+        timeout_ms,
+        meta,
+        // A payload row that somebody deleted leaves no JSON; the attempt then fails and says so.
+        payload: payload.unwrap_or_default(),
+        payload_version,
+        redacted: redacted.as_deref().map(read).transpose()?.unwrap_or_default(),
+        lease,
+    })
+}
+
+fn read<'a, T: serde::Deserialize<'a>>(json: &'a str) -> sqlx::Result<T> {
+    serde_json::from_str(json).map_err(no_value)
+}
+
+fn no_value(error: impl std::error::Error + Send + Sync + 'static) -> sqlx::Error {
+    sqlx::Error::ColumnDecode { index: "job".to_owned(), source: error.into() }
 }
 
 /// What is paused, as a claim's first step answers it; nearly always nothing.

@@ -14,6 +14,7 @@ FROM longshore_node WHERE id = $1 AND lost_at IS NULL;
 -- $1 node · $2 claim number · $3 now · $4 queue · $5 kinds, a JSON array of [kind,
 -- greatest version of a payload that the node decodes] · $6 limit
 -- $7, $8 … $25, $26 the marks, run_at and id of each lane
+-- One array for each job: every value that comes back costs the driver's thread a copy of its own.
 UPDATE longshore_job
 SET node = $1, lease = $2, attempt = attempt + 1, leased_at = $3
 WHERE seq IN (
@@ -108,7 +109,7 @@ WHERE seq IN (
                     SELECT k.value ->> 1 FROM json_each($5) AS k WHERE k.value ->> 0 = kind))
             ORDER BY run_at, id LIMIT +$6)
         LIMIT +$6))
-RETURNING id, kind, queue, priority, run_at, attempt, max_attempts, backoff, timeout_ms, meta,
+RETURNING json_array(hex(id), kind, priority, run_at, attempt, max_attempts, backoff, timeout_ms, meta,
     -- Without the cast, RETURNING forgets the column's type and walks the whole payload table.
     coalesce(payload, (SELECT p.payload FROM longshore_payload AS p
-        WHERE p.id = CAST(longshore_job.id AS BLOB))) AS payload, lease, payload_version, redacted;
+        WHERE p.id = CAST(longshore_job.id AS BLOB))), payload_version, redacted) AS job;

@@ -1,5 +1,6 @@
 -- Twin of postgres/finish.sql. Differs: first the copy, then the delete, inside one BEGIN IMMEDIATE.
--- `+node`: or the planner takes the node index instead of the ids.
+-- `+node`: or the planner takes the node index instead of the ids. `jsonb_each` hands each element on as it was
+-- parsed; `json_each` would write it out as text, to be parsed again.
 
 -- step: keep
 -- $1 node · $2 JSON array of [id in hex, lease, output or null] · $3 now
@@ -13,15 +14,16 @@ SELECT j.id, j.kind, j.queue, j.priority, j.run_at, j.created_at, j.attempt, j.m
     j.part_key, j.cancel_at, j.cancel_by, j.cancel_why, j.node, j.lease, j.leased_at,
     j.payload_version, j.redacted,
     $3, CASE WHEN j.cancel_at IS NULL THEN 'succeeded' ELSE 'cancelled' END, e.value ->> 2
-FROM json_each($2) AS e CROSS JOIN longshore_job AS j ON j.id = unhex(e.value ->> 0)
+FROM jsonb_each($2) AS e CROSS JOIN longshore_job AS j ON j.id = unhex(e.value ->> 0)
 WHERE +j.node = $1 AND j.lease = e.value ->> 1 AND j.retain_ms IS NOT 0;
 
 -- step: drop
 -- $1 node · $2 as above. Each id with its own lease: a job that the node handed back and claimed again
 -- would go without a trace if another run's lease could speak for it.
 DELETE FROM longshore_job
-WHERE id IN (SELECT unhex(value ->> 0) FROM json_each($2)) AND +node = $1
-    AND (+id, lease) IN (SELECT unhex(value ->> 0), value ->> 1 FROM json_each($2))
+WHERE seq IN (
+    SELECT j.seq FROM jsonb_each($2) AS e CROSS JOIN longshore_job AS j ON j.id = unhex(e.value ->> 0)
+    WHERE +j.node = $1 AND j.lease = e.value ->> 1)
 RETURNING id, CASE WHEN cancel_at IS NULL THEN 'succeeded' ELSE 'cancelled' END AS state,
     retain_ms IS 0 AND payload IS NULL AS orphans_payload, retain_ms IS 0 AND (
         EXISTS (SELECT 1 FROM longshore_progress AS p WHERE p.id = CAST(longshore_job.id AS BLOB))
@@ -31,8 +33,9 @@ RETURNING id, CASE WHEN cancel_at IS NULL THEN 'succeeded' ELSE 'cancelled' END 
 -- The same when every one of them was kept, so that nothing has to be told: a row that comes back
 -- costs a change of threads. $1 node · $2 as above
 DELETE FROM longshore_job
-WHERE id IN (SELECT unhex(value ->> 0) FROM json_each($2)) AND +node = $1
-    AND (+id, lease) IN (SELECT unhex(value ->> 0), value ->> 1 FROM json_each($2));
+WHERE seq IN (
+    SELECT j.seq FROM jsonb_each($2) AS e CROSS JOIN longshore_job AS j ON j.id = unhex(e.value ->> 0)
+    WHERE +j.node = $1 AND j.lease = e.value ->> 1);
 
 -- step: drop_payload
 -- $1 id
