@@ -1,5 +1,7 @@
 //! `bench`: measures a database with our worker, and the floor beneath it.
 
+mod scenarios;
+
 use std::time::Duration;
 
 use longshore::Client;
@@ -13,6 +15,11 @@ use crate::connect::open_now;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, table};
 
+/// Jobs of the report without scenarios.
+const JOBS: u32 = 50_000;
+/// How long pruning is watched.
+const RETENTION_FOR: Duration = Duration::from_secs(600);
+
 /// One line of JSON, to stand beside those of other queues.
 #[derive(Serialize)]
 struct Line<'a> {
@@ -25,15 +32,26 @@ struct Line<'a> {
 
 /// Exit 1 when a job was lost or ran twice.
 pub(super) async fn run(context: Context, args: BenchArgs) -> Result<Exit, Failure> {
+    if args.run_for.is_some() && args.retention.is_none() && args.scenarios.is_empty() {
+        return Err(Failure::usage(
+            "--for says how long --retention or a scenario goes on; name one",
+        ));
+    }
     let client = open_now(&context.settings).await?;
+    if args.child {
+        return scenarios::child(&client, args.slots).await;
+    }
     if client.schema_version().await? == 0 {
         client.migrate().await?;
     }
     if let Some(keep) = args.retention {
         return retention(&context, &client, keep.0, &args).await;
     }
+    if !args.scenarios.is_empty() {
+        return scenarios::run(&context, &client, &args).await;
+    }
     let options = Options {
-        jobs: args.jobs,
+        jobs: args.jobs.unwrap_or(JOBS),
         slots: args.slots,
         pin_snapshot: args.pin_snapshot,
         ..Options::default()
@@ -59,12 +77,13 @@ async fn retention(
     keep: Duration,
     args: &BenchArgs,
 ) -> Result<Exit, Failure> {
+    let run_for = args.run_for.map_or(RETENTION_FOR, |span| span.0);
     let options = RetentionOptions {
         keep,
-        run_for: args.run_for.0,
-        without_for: args.run_for.0 / 5,
+        run_for,
+        without_for: run_for / 5,
         per_s: args.rate,
-        look_every: (args.run_for.0 / 30).max(Duration::from_secs(1)),
+        look_every: (run_for / 30).max(Duration::from_secs(1)),
     };
     let report = bench::retention(client, &options, |size| {
         let Size { at_s, rows, bytes, lag_ms } = size;
@@ -98,7 +117,7 @@ impl From<Refused> for Failure {
         match refused {
             Refused::Store(error) => error.into(),
             Refused::ForeignJobs(_) => Failure::new(Exit::Conflict, refused.to_string()),
-            Refused::Stuck { .. } => Failure::failed(refused.to_string()),
+            Refused::Stuck { .. } | Refused::Process(_) => Failure::failed(refused.to_string()),
         }
     }
 }
