@@ -17,6 +17,7 @@ use crate::print::{data, table};
 
 /// Jobs of the report without scenarios.
 const JOBS: u32 = 50_000;
+const DECIMALS: i32 = 3;
 /// How long pruning is watched.
 const RETENTION_FOR: Duration = Duration::from_secs(600);
 
@@ -63,7 +64,7 @@ pub(super) async fn run(context: Context, args: BenchArgs) -> Result<Exit, Failu
         let (version, yardstick_tps) = (context.app.version, args.yardstick);
         let line = Line { peer, version, report: &report, yardstick_tps };
         let value = serde_json::to_value(line).map_err(|e| Failure::failed(e.to_string()))?;
-        data(&rounded(value).to_string())?;
+        data(&rounded(value, DECIMALS).to_string())?;
     } else {
         table(["", "FIGURE", "FLOOR", "RATIO"], rows(&report, args.yardstick))?;
     }
@@ -94,7 +95,7 @@ async fn retention(
     client.close().await;
     if context.json {
         let value = serde_json::to_value(&report).map_err(|e| Failure::failed(e.to_string()))?;
-        data(&rounded(value).to_string())?;
+        data(&rounded(value, DECIMALS).to_string())?;
     } else {
         let row = |what: &str, waits: &Waits| {
             let ms = |figure: f64| format!("{figure:.2}");
@@ -122,14 +123,17 @@ impl From<Refused> for Failure {
     }
 }
 
-/// The same with three decimals at most.
-fn rounded(value: Value) -> Value {
+/// The same with so many decimals at most.
+fn rounded(value: Value, decimals: i32) -> Value {
+    let whole = 10_f64.powi(decimals);
     match value {
         Value::Number(number) if number.is_f64() => {
-            number.as_f64().map(|exact| (exact * 1e3).round() / 1e3).into()
+            number.as_f64().map(|exact| (exact * whole).round() / whole).into()
         }
-        Value::Array(values) => values.into_iter().map(rounded).collect(),
-        Value::Object(map) => map.into_iter().map(|(key, value)| (key, rounded(value))).collect(),
+        Value::Array(values) => values.into_iter().map(|one| rounded(one, decimals)).collect(),
+        Value::Object(map) => {
+            map.into_iter().map(|(key, value)| (key, rounded(value, decimals))).collect()
+        }
         other => other,
     }
 }

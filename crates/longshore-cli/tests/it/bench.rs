@@ -3,7 +3,7 @@
 use longshore::bench::SCENARIOS;
 use serde_json::Value;
 
-use crate::harness::{Place, both};
+use crate::harness::{Place, Server, both};
 
 both!(
     bench_runs_each_job_once_and_leaves_nothing,
@@ -20,7 +20,7 @@ both!(
     idle_is_measured,
     wal_is_measured,
     what_a_run_left_behind_is_deleted_by_the_next,
-    some_scenarios_are_a_table_each,
+    processes_end_with_the_one_that_started_them,
 );
 
 /// Runs a scenario and looks at what holds for all of them; answers its figures.
@@ -74,7 +74,7 @@ fn processes_are_measured(place: Place) {
 }
 
 fn mixed_is_measured(place: Place) {
-    let figures = measured(&place, "mixed", &["--for", "1s"]);
+    let figures = measured(&place, "mixed", &["--for", "500ms"]);
     assert_beside_floors(&figures[..2], 2);
     let waits = ["p50", "p99", "longest"]
         .map(|part| figure(&figures, &format!("enqueue called to start, {part}")));
@@ -109,8 +109,8 @@ fn backlog_is_measured(place: Place) {
 }
 
 fn pinned_is_measured(place: Place) {
-    let figures = measured(&place, "pinned", &["--for", "1s"]);
-    assert_eq!(figures.len(), 10);
+    let figures = measured(&place, "pinned", &["--for", "500ms"]);
+    assert_eq!(figures.len(), 11);
     assert!(figures.iter().any(|row| row["figure"].as_f64() > Some(0.0)), "{figures:#?}");
     assert!(figures.iter().any(|row| row["floor"].as_f64() > Some(0.0)), "{figures:#?}");
 }
@@ -120,7 +120,7 @@ fn start_is_measured(place: Place) {
 }
 
 fn idle_is_measured(place: Place) {
-    let figures = measured(&place, "idle", &["--for", "1s"]);
+    let figures = measured(&place, "idle", &["--for", "500ms"]);
     assert_eq!(figures.len(), 3);
     if cfg!(target_os = "linux") {
         assert!(figure(&figures, "processor") >= 0.0);
@@ -130,7 +130,7 @@ fn idle_is_measured(place: Place) {
 }
 
 fn wal_is_measured(place: Place) {
-    let figures = measured(&place, "wal", &["--jobs", "200", "--for", "1s"]);
+    let figures = measured(&place, "wal", &["--jobs", "200", "--for", "500ms"]);
     assert_eq!(figures.len(), 7);
     if place.is_on_postgres() {
         assert_beside_floors(&figures[..6], 6);
@@ -150,19 +150,38 @@ fn what_a_run_left_behind_is_deleted_by_the_next(place: Place) {
     assert_eq!(place.json(&["jobs", "show", &again])["payload"], Value::Null, "the key was free");
 }
 
-fn some_scenarios_are_a_table_each(place: Place) {
+fn processes_end_with_the_one_that_started_them(place: Place) {
+    let place = place.migrated();
+    let args = ["bench", "processes", "--processes", "1", "--jobs", "30000"];
+    let bench = Server::start(place.command(&args));
+    let named = || -> Vec<Value> {
+        let nodes = place.json(&["nodes", "list"])["nodes"].as_array().expect("nodes").clone();
+        nodes.into_iter().filter(|node| node["name"] == "bench").collect()
+    };
+    place.until("a process has joined", || !named().is_empty());
+    bench.signal("INT");
+    assert_eq!(bench.ended(), None);
+    place.until("it has left", || named().is_empty());
+    // What it left is deleted by the next.
+    measured(&place, "start", &["--jobs", "100"]);
+}
+
+#[test]
+fn some_scenarios_are_a_table_each() {
+    let place = Place::empty();
     let said = place.run(&["bench", "start", "backlog", "--jobs", "100", "--most", "200"]);
     assert_eq!(said.code, 0, "{said:?}");
     let heads: Vec<&str> = said.out.lines().filter(|line| line.contains("FLOOR")).collect();
     assert!(heads[0].starts_with("start ") && heads[1].starts_with("backlog "), "{said:?}");
     assert_eq!(said.out.matches("ran twice").count(), 2, "{said:?}");
     assert!(said.err.contains("bench: backlog: 100 jobs more"), "{said:?}");
-    let lines = place.run(&["bench", "start", "start", "--jobs", "100", "--json"]).out;
+    let args = ["bench", "backlog", "backlog", "--jobs", "100", "--most", "200", "--json"];
+    let lines = place.run(&args).out;
     let names = lines.lines().map(|line| {
         let line: Value = serde_json::from_str(line).expect("JSON on each line");
         line["scenario"].clone()
     });
-    assert_eq!(names.collect::<Vec<_>>(), ["start", "start"]);
+    assert_eq!(names.collect::<Vec<_>>(), ["backlog", "backlog"]);
 }
 
 #[test]

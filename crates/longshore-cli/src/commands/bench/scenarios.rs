@@ -11,6 +11,9 @@ use crate::exit::{Exit, Failure};
 use crate::print::{data, table};
 use crate::signals::Signals;
 
+/// There are figures far below 1, such as commits a job.
+const DECIMALS: i32 = 6;
+
 /// Exit 1 when a job was lost or ran twice in any of them.
 pub(super) async fn run(
     context: &Context,
@@ -34,7 +37,7 @@ pub(super) async fn run(
         if context.json {
             let value = serde_json::to_value(&report);
             let value = value.map_err(|error| Failure::failed(error.to_string()))?;
-            data(&rounded(value).to_string())?;
+            data(&rounded(value, DECIMALS).to_string())?;
         } else {
             if place > 0 {
                 data("")?;

@@ -10,7 +10,7 @@ use super::super::scenario::Stage;
 use super::super::seen::Seen;
 use super::super::{PATIENCE, Refused};
 
-const ROUNDS: u32 = 5;
+const ROUNDS: u32 = 3;
 
 pub(in super::super) async fn run(stage: &mut Stage) -> Result<(), Refused> {
     let (client, jobs) = (stage.client.clone(), stage.jobs);
