@@ -135,12 +135,23 @@ pub trait Meter: Send + Sync {
     async fn pin(&self) -> Result<Box<dyn Any + Send>>;
     /// Its own jobs: those that have not ended, and those in history.
     async fn own_jobs(&self) -> Result<(u64, u64)>;
+    /// What was written so far, exact at once; `None` where nobody counts.
+    async fn written(&self) -> Result<Option<Written>>;
     /// Row versions of jobs and history that nothing can see any more and no vacuum has removed; `None`
     /// where there are no such.
     async fn dead_rows(&self) -> Result<Option<i64>>;
     /// Connections as an application has its own: so many on PostgreSQL, on SQLite one. `None` in memory,
     /// where nobody has another.
     async fn desk(&self, connections: u32) -> Result<Option<Box<dyn Desk>>>;
+}
+
+/// What a whole server has written since it was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// Bytes of write-ahead log.
+    pub wal_bytes: i64,
+    /// Transactions that wrote.
+    pub transactions: i64,
 }
 
 /// Connections of an application's own.

@@ -152,7 +152,7 @@ fn what_a_run_left_behind_is_deleted_by_the_next(place: Place) {
 
 fn processes_end_with_the_one_that_started_them(place: Place) {
     let place = place.migrated();
-    let args = ["bench", "processes", "--processes", "1", "--jobs", "30000"];
+    let args = ["bench", "processes", "--processes", "1", "--jobs", "10000"];
     let bench = Server::start(place.command(&args));
     let named = || -> Vec<Value> {
         let nodes = place.json(&["nodes", "list"])["nodes"].as_array().expect("nodes").clone();

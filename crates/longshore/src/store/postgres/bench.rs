@@ -9,7 +9,7 @@ use sqlx::{Executor, PgPool, Postgres, Row, Transaction};
 
 use super::PostgresStore;
 use super::error::sort;
-use crate::bench::{Counts, Desk, Meter, OwnTx, Rows};
+use crate::bench::{Counts, Desk, Meter, OwnTx, Rows, Written};
 use crate::store::{Conn, Result, Tx};
 
 const DOING: &str = "measure";
@@ -19,6 +19,7 @@ const FOREIGN: &str = include_str!("bench_foreign.sql");
 const HISTORY: &str = include_str!("bench_history.sql");
 const CLEAR: &str = include_str!("bench_clear.sql");
 const OWN: &str = include_str!("bench_own.sql");
+const WRITTEN: &str = include_str!("bench_written.sql");
 const DEAD: &str = include_str!("bench_dead.sql");
 /// How long a caller waits for one of its connections: as many callers share them as there are.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -96,6 +97,13 @@ impl Meter for PostgresStore {
         let row = row.map_err(|e| sort(DOING, e))?;
         let number = |column| row.try_get::<i64, _>(column).map_err(|e| sort(DOING, e));
         Ok((number("waiting")? as u64, number("ended")? as u64))
+    }
+
+    async fn written(&self) -> Result<Option<Written>> {
+        let row = sqlx::query(WRITTEN).persistent(false).fetch_one(&self.pools.general).await;
+        let row = row.map_err(|e| sort(DOING, e))?;
+        let number = |column| row.try_get::<i64, _>(column).map_err(|e| sort(DOING, e));
+        Ok(Some(Written { wal_bytes: number("wal_bytes")?, transactions: number("transactions")? }))
     }
 
     async fn dead_rows(&self) -> Result<Option<i64>> {

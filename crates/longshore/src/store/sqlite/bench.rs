@@ -11,7 +11,7 @@ use sqlx::{Sqlite, SqlitePool, Transaction};
 use super::SqliteStore;
 use super::error::failed;
 use super::sql::Steps;
-use crate::bench::{Counts, Desk, Meter, OwnTx};
+use crate::bench::{Counts, Desk, Meter, OwnTx, Written};
 use crate::store::{Conn, Result, Tx};
 
 const DOING: &str = "measure";
@@ -75,6 +75,11 @@ impl Meter for SqliteStore {
             .await
             .map_err(failed(DOING))?;
         Ok((waiting as u64, ended as u64))
+    }
+
+    /// SQLite counts nothing.
+    async fn written(&self) -> Result<Option<Written>> {
+        Ok(None)
     }
 
     /// SQLite has none.
