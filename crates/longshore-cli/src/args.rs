@@ -2,6 +2,7 @@
 //! has the better sentences.
 
 mod audit;
+mod bench;
 mod edit;
 mod enqueue;
 mod lists;
@@ -23,6 +24,7 @@ use crate::settings::{LogFormat, TokenText};
 use longshore_server::wire::Span;
 
 pub(crate) use audit::{AuditCommand, TailArgs};
+pub(crate) use bench::{ALL, BenchArgs};
 pub(crate) use edit::{CancelArgs, EditArgs, MatchingArgs, RetryArgs, WhenArgs, WhichArgs};
 pub(crate) use enqueue::EnqueueArgs;
 pub(crate) use operations::{OperationsCommand, StartArgs};
@@ -127,7 +129,7 @@ pub(crate) enum Command {
     /// Check the database and what it needs, and say what to do; exit 1 if something is wrong
     Doctor(DoctorArgs),
     /// Measure a database that holds no jobs: our figures, and the floor of the same SQL in a bare loop
-    Bench(BenchArgs),
+    Bench(Box<BenchArgs>),
 }
 
 #[derive(Debug, clap::Args)]
@@ -257,31 +259,6 @@ pub(crate) struct LogsArgs {
     /// Go on with lines as they come, until the job ends
     #[arg(long, short)]
     pub follow: bool,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct BenchArgs {
-    /// How many jobs to enqueue by the list, and to drain
-    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(4..=10_000_000))]
-    pub jobs: u32,
-    /// How many of them may run at once
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub slots: u32,
-    /// Hold a snapshot open meanwhile, as a long report or a backup does
-    #[arg(long)]
-    pub pin_snapshot: bool,
-    /// Measure pruning instead: finish jobs at a steady rate and keep them for so long
-    #[arg(long, value_name = "SPAN", conflicts_with_all = ["jobs", "slots", "pin_snapshot", "yardstick"])]
-    pub retention: Option<Span>,
-    /// With --retention: how long to go on
-    #[arg(long = "for", value_name = "SPAN", requires = "retention", default_value = "10m")]
-    pub run_for: Span,
-    /// With --retention: finishes a second
-    #[arg(long, value_name = "N", requires = "retention", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub rate: u32,
-    /// What another benchmark made of this machine just now, in transactions a second; printed along
-    #[arg(long, value_name = "TPS")]
-    pub yardstick: Option<f64>,
 }
 
 #[derive(Debug, Subcommand)]

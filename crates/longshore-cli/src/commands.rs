@@ -106,7 +106,7 @@ async fn carry_out(context: Context, command: Command) -> Result<Exit, Failure> 
         Command::User(command) => user::run(context, command).await,
         Command::Audit(command) => audit::run(context, command).await,
         Command::Doctor(args) => doctor::run(context, args).await,
-        Command::Bench(args) => bench::run(context, args).await,
+        Command::Bench(args) => bench::run(context, *args).await,
     }
 }
 

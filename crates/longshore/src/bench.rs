@@ -3,28 +3,42 @@
 //! The floor is the same SQL through the same driver from a bare loop, without our runtime: what the
 //! database can do. Works only on kinds that start with `bench.` and deletes its own rows.
 
-mod latency;
-mod retention;
-mod throughput;
+mod figure; // a figure, its floor and the ratio
+mod seen; // the jobs, and how often each ran
+mod bare; // the floor: a loop without our runtime
+mod callers; // many that enqueue one by one
+mod load; // some jobs, drained by a worker and by the bare loop
+mod steady; // a worker that never runs dry
+mod children; // other processes, from both ends
+mod idle; // what a worker costs that has nothing to do
+mod latency; // the report without scenarios: pickup
+mod throughput; // the same: jobs a second
+mod retention; // pruning under a steady load
+mod scenario; // the table of scenarios, and what they share
+mod scenarios; // one file for each
 
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use serde::Serialize;
 
 use crate::client::Client;
-use crate::job::NewJob;
-use crate::store::Result;
+use crate::store::{Conn, Result};
 use crate::worker::{Run, Worker, WorkerConfig, Working};
 
+pub use children::{Program, child};
+pub use figure::Figure;
 pub use retention::{RetentionOptions, RetentionReport, Size, Waits, retention};
+pub use scenario::{SCENARIOS, Scenario, ScenarioOptions, ScenarioReport, scenario};
+use seen::Seen;
 
 /// What all kinds of the benchmark start with.
 pub const KIND_PREFIX: &str = "bench.";
 const KIND: &str = "bench.noop";
+/// Jobs whose start is looked at one by one.
+const PROBE: &str = "bench.probe";
 const QUEUE: &str = "default";
 /// How long nothing may end before the benchmark gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -119,6 +133,43 @@ pub trait Meter: Send + Sync {
     async fn history_size(&self) -> Result<(i64, i64)>;
     /// Holds a snapshot open until it is dropped.
     async fn pin(&self) -> Result<Box<dyn Any + Send>>;
+    /// Its own jobs: those that have not ended, and those in history.
+    async fn own_jobs(&self) -> Result<(u64, u64)>;
+    /// What was written so far, exact at once; `None` where nobody counts.
+    async fn written(&self) -> Result<Option<Written>>;
+    /// Row versions of jobs and history that nothing can see any more and no vacuum has removed; `None`
+    /// where there are no such.
+    async fn dead_rows(&self) -> Result<Option<i64>>;
+    /// Connections as an application has its own: so many on PostgreSQL, on SQLite one. `None` in memory,
+    /// where nobody has another.
+    async fn desk(&self, connections: u32) -> Result<Option<Box<dyn Desk>>>;
+}
+
+/// What a whole server has written since it was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// Bytes of write-ahead log.
+    pub wal_bytes: i64,
+    /// Transactions that wrote.
+    pub transactions: i64,
+}
+
+/// Connections of an application's own.
+#[async_trait]
+pub trait Desk: Send + Sync {
+    /// Begins a transaction, as the guide says it is to be begun.
+    async fn begin(&self) -> Result<Box<dyn OwnTx>>;
+    /// Closes the connections.
+    async fn close(&self);
+}
+
+/// A transaction of an application's own.
+#[async_trait]
+pub trait OwnTx: Send {
+    /// Its connection.
+    fn conn(&mut self) -> Conn<'_>;
+    /// Commits it.
+    async fn commit(self: Box<Self>) -> Result<()>;
 }
 
 /// What a database has written since it started.
@@ -146,6 +197,9 @@ pub enum Refused {
         /// Jobs that have not ended.
         left: u64,
     },
+    /// Another process was to take part, and did not.
+    #[error("{0}")]
+    Process(String),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] crate::StoreError),
@@ -183,58 +237,6 @@ pub async fn run(
     Ok(report)
 }
 
-/// Counts how often each job ran, by the number in its payload.
-struct Seen {
-    runs: Vec<AtomicU8>,
-    started: AtomicU64,
-    /// When the first, and each quarter, started; microseconds after `from`.
-    marks: [AtomicU64; 5],
-    from: Instant,
-}
-
-impl Seen {
-    fn new(jobs: u32) -> Arc<Seen> {
-        let runs = (0..jobs).map(|_| AtomicU8::new(0)).collect();
-        Arc::new(Seen {
-            runs,
-            started: AtomicU64::new(0),
-            marks: Default::default(),
-            from: Instant::now(),
-        })
-    }
-
-    fn ran(&self, run: &Run) {
-        let n: usize = number_in(run.payload());
-        if let Some(runs) = self.runs.get(n) {
-            runs.fetch_add(1, Ordering::Relaxed);
-        }
-        let before = self.started.fetch_add(1, Ordering::Relaxed);
-        let quarter = (self.runs.len() as u64 / 4).max(1);
-        if before.is_multiple_of(quarter)
-            && let Some(mark) = self.marks.get((before / quarter) as usize)
-        {
-            mark.store(self.now_us(), Ordering::Relaxed);
-        }
-    }
-
-    fn now_us(&self) -> u64 {
-        self.from.elapsed().as_micros() as u64
-    }
-
-    fn mark_s(&self, at: usize) -> f64 {
-        self.marks[at].load(Ordering::Relaxed) as f64 / 1e6
-    }
-}
-
-/// A job of about 100 bytes of payload, with its number in it.
-fn job(n: u32) -> NewJob {
-    NewJob::new(KIND).payload(format!("{{\"n\":\"{n:08}\",\"text\":\"{:x<74}\"}}", ""))
-}
-
-fn number_in(payload: &str) -> usize {
-    payload.get(6..14).and_then(|digits| digits.parse().ok()).unwrap_or(usize::MAX)
-}
-
 /// Waits until so many jobs ended.
 async fn until_ended(working: &Working, jobs: u32, look_every: Duration) -> Result<(), Refused> {
     let (mut before, mut since) = (0, Instant::now());
@@ -254,12 +256,23 @@ async fn until_ended(working: &Working, jobs: u32, look_every: Duration) -> Resu
 
 fn worker(client: &Client, slots: u32, seen: &Arc<Seen>) -> Result<Working> {
     let seen = Arc::clone(seen);
-    Worker::new(client.clone())
-        .config(WorkerConfig { name: "bench".to_owned(), ..WorkerConfig::default() })
+    worker_named(client)
         .queue(QUEUE, slots)
         .handle(KIND, move |run: Run| {
             seen.ran(&run);
             std::future::ready(())
         })
         .start()
+}
+
+fn worker_named(client: &Client) -> Worker {
+    let config = WorkerConfig { name: "bench".to_owned(), ..WorkerConfig::default() };
+    Worker::new(client.clone()).config(config)
+}
+
+/// Waits until a worker claims.
+async fn until_ready(working: &Working) {
+    while !working.health().ready {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }

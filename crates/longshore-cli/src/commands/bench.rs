@@ -1,5 +1,7 @@
 //! `bench`: measures a database with our worker, and the floor beneath it.
 
+mod scenarios;
+
 use std::time::Duration;
 
 use longshore::Client;
@@ -13,6 +15,12 @@ use crate::connect::open_now;
 use crate::exit::{Exit, Failure};
 use crate::print::{data, table};
 
+/// Jobs of the report without scenarios.
+const JOBS: u32 = 50_000;
+const DECIMALS: i32 = 3;
+/// How long pruning is watched.
+const RETENTION_FOR: Duration = Duration::from_secs(600);
+
 /// One line of JSON, to stand beside those of other queues.
 #[derive(Serialize)]
 struct Line<'a> {
@@ -25,15 +33,26 @@ struct Line<'a> {
 
 /// Exit 1 when a job was lost or ran twice.
 pub(super) async fn run(context: Context, args: BenchArgs) -> Result<Exit, Failure> {
+    if args.run_for.is_some() && args.retention.is_none() && args.scenarios.is_empty() {
+        return Err(Failure::usage(
+            "--for says how long --retention or a scenario goes on; name one",
+        ));
+    }
     let client = open_now(&context.settings).await?;
+    if args.child {
+        return scenarios::child(&client, args.slots).await;
+    }
     if client.schema_version().await? == 0 {
         client.migrate().await?;
     }
     if let Some(keep) = args.retention {
         return retention(&context, &client, keep.0, &args).await;
     }
+    if !args.scenarios.is_empty() {
+        return scenarios::run(&context, &client, &args).await;
+    }
     let options = Options {
-        jobs: args.jobs,
+        jobs: args.jobs.unwrap_or(JOBS),
         slots: args.slots,
         pin_snapshot: args.pin_snapshot,
         ..Options::default()
@@ -45,7 +64,7 @@ pub(super) async fn run(context: Context, args: BenchArgs) -> Result<Exit, Failu
         let (version, yardstick_tps) = (context.app.version, args.yardstick);
         let line = Line { peer, version, report: &report, yardstick_tps };
         let value = serde_json::to_value(line).map_err(|e| Failure::failed(e.to_string()))?;
-        data(&rounded(value).to_string())?;
+        data(&rounded(value, DECIMALS).to_string())?;
     } else {
         table(["", "FIGURE", "FLOOR", "RATIO"], rows(&report, args.yardstick))?;
     }
@@ -59,12 +78,13 @@ async fn retention(
     keep: Duration,
     args: &BenchArgs,
 ) -> Result<Exit, Failure> {
+    let run_for = args.run_for.map_or(RETENTION_FOR, |span| span.0);
     let options = RetentionOptions {
         keep,
-        run_for: args.run_for.0,
-        without_for: args.run_for.0 / 5,
+        run_for,
+        without_for: run_for / 5,
         per_s: args.rate,
-        look_every: (args.run_for.0 / 30).max(Duration::from_secs(1)),
+        look_every: (run_for / 30).max(Duration::from_secs(1)),
     };
     let report = bench::retention(client, &options, |size| {
         let Size { at_s, rows, bytes, lag_ms } = size;
@@ -75,7 +95,7 @@ async fn retention(
     client.close().await;
     if context.json {
         let value = serde_json::to_value(&report).map_err(|e| Failure::failed(e.to_string()))?;
-        data(&rounded(value).to_string())?;
+        data(&rounded(value, DECIMALS).to_string())?;
     } else {
         let row = |what: &str, waits: &Waits| {
             let ms = |figure: f64| format!("{figure:.2}");
@@ -98,19 +118,22 @@ impl From<Refused> for Failure {
         match refused {
             Refused::Store(error) => error.into(),
             Refused::ForeignJobs(_) => Failure::new(Exit::Conflict, refused.to_string()),
-            Refused::Stuck { .. } => Failure::failed(refused.to_string()),
+            Refused::Stuck { .. } | Refused::Process(_) => Failure::failed(refused.to_string()),
         }
     }
 }
 
-/// The same with three decimals at most.
-fn rounded(value: Value) -> Value {
+/// The same with so many decimals at most.
+fn rounded(value: Value, decimals: i32) -> Value {
+    let whole = 10_f64.powi(decimals);
     match value {
         Value::Number(number) if number.is_f64() => {
-            number.as_f64().map(|exact| (exact * 1e3).round() / 1e3).into()
+            number.as_f64().map(|exact| (exact * whole).round() / whole).into()
         }
-        Value::Array(values) => values.into_iter().map(rounded).collect(),
-        Value::Object(map) => map.into_iter().map(|(key, value)| (key, rounded(value))).collect(),
+        Value::Array(values) => values.into_iter().map(|one| rounded(one, decimals)).collect(),
+        Value::Object(map) => {
+            map.into_iter().map(|(key, value)| (key, rounded(value, decimals))).collect()
+        }
         other => other,
     }
 }

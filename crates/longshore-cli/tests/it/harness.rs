@@ -85,6 +85,10 @@ impl Place {
         Some(Place { database: Some(postgres::Database::fresh()?), ..Place::empty() })
     }
 
+    pub fn is_on_postgres(&self) -> bool {
+        self.database.is_some()
+    }
+
     /// From here on, commands that can go through a server do.
     pub fn behind_a_server(self) -> Place {
         let place = self.migrated();

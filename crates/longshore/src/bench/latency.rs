@@ -3,7 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::{KIND, Options, QUEUE, Refused, Report, job, number_in, until_ended};
+use super::figure::Spread;
+use super::idle::{self, Idle};
+use super::seen::{job, number_in};
+use super::{KIND, Options, QUEUE, Refused, Report, until_ended, until_ready};
 use crate::client::Client;
 use crate::worker::{Run, Worker};
 
@@ -29,9 +32,7 @@ pub(super) async fn measure(
             std::future::ready(())
         })
         .start()?;
-    while !working.health().ready {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until_ready(&working).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
 
     let mut returns = Vec::new();
@@ -42,46 +43,24 @@ pub(super) async fn measure(
     }
     until_ended(&working, SAMPLES, Duration::from_millis(5)).await?;
     let starts = starts.lock().expect("nothing here panics").clone();
-    let mut waits: Vec<f64> = starts
+    let waits = starts
         .iter()
         .zip(&returns)
-        .filter_map(|(start, returned)| Some(signed_ms(*returned, (*start)?)))
-        .collect();
-    waits.sort_by(f64::total_cmp);
-    report.latency_ms_p50 = at(&waits, 0.50);
-    report.latency_ms_p99 = at(&waits, 0.99);
+        .filter_map(|(start, returned)| Some(signed_ms(*returned, (*start)?)));
+    let waits = Spread::of(waits.collect());
+    report.latency_ms_p50 = waits.at(0.50).unwrap_or(f64::NAN);
+    report.latency_ms_p99 = waits.at(0.99).unwrap_or(f64::NAN);
 
-    let meter = || client.store().meter();
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let (before, cpu_before, from) = (meter().counts().await?, cpu_s(), Instant::now());
-    tokio::time::sleep(options.idle_for).await;
-    let after = meter().counts().await?;
-    // Counting takes a while itself.
-    let (cpu_after, watched_s) = (cpu_s(), from.elapsed().as_secs_f64());
-    report.idle_queries_per_s =
-        before.statements.zip(after.statements).map(|(from, to)| (to - from) as f64 / watched_s);
-    report.idle_cpu_percent =
-        cpu_before.zip(cpu_after).map(|(from, to)| 100.0 * (to - from) / watched_s);
+    let Idle { statements_per_s, cpu_percent } = idle::watch(client, options.idle_for).await?;
+    report.idle_queries_per_s = statements_per_s;
+    report.idle_cpu_percent = cpu_percent;
     working.stop().await;
     Ok(())
 }
 
 /// From one instant to another; negative if the handler was faster than the enqueue's return.
-fn signed_ms(from: Instant, to: Instant) -> f64 {
+pub(super) fn signed_ms(from: Instant, to: Instant) -> f64 {
     let forward = to.saturating_duration_since(from).as_secs_f64();
     (forward - from.saturating_duration_since(to).as_secs_f64()) * 1e3
-}
-
-fn at(sorted: &[f64], part: f64) -> f64 {
-    let last = sorted.len().saturating_sub(1);
-    sorted.get((last as f64 * part).round() as usize).copied().unwrap_or(f64::NAN)
-}
-
-/// Processor time of this process so far, where the system tells (Linux; 100 ticks a second).
-fn cpu_s() -> Option<f64> {
-    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    let mut fields = stat.rsplit(')').next()?.split_whitespace().skip(11);
-    let user: f64 = fields.next()?.parse().ok()?;
-    let system: f64 = fields.next()?.parse().ok()?;
-    Some((user + system) / 100.0)
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use tokio::sync::watch;
 
-use super::{KIND, QUEUE, Refused, job};
+use super::seen::job;
+use super::{KIND, QUEUE, Refused};
 use crate::client::Client;
 use crate::job::NewJob;
 use crate::observe::Gauges;

@@ -2,116 +2,37 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{KIND, Options, QUEUE, Refused, Report, Rows, Seen, job, until_ended, worker};
+use super::seen::{Seen, job};
+use super::{Options, Refused, Report, Rows, bare, callers, until_ended, worker};
 use crate::client::Client;
-use crate::job::NewJob;
-use crate::store::{
-    ANY_VERSION, Claim, Ending, Held, KindAsk, LANES, NewNode, NodeId, QueueAsk, Repeat, Result,
-    START, Store, StoreError,
-};
+use crate::store::Result;
 
-const CALLERS: usize = 16;
+const CALLERS: u32 = 16;
 const ONE_BY_ONE: u32 = 5_000;
 /// Jobs of one call by the list.
-const A_CALL: u32 = 5_000;
-/// Jobs of one statement of the floor; the worker's own batch.
-const A_STATEMENT: u32 = 500;
+pub(super) const A_CALL: u32 = 5_000;
 
 pub(super) async fn one_by_one(client: &Client) -> Result<f64> {
-    let next = Arc::new(AtomicU32::new(0));
-    let from = Instant::now();
-    let callers: Vec<_> = (0..CALLERS)
-        .map(|_| {
-            let (client, next) = (client.clone(), Arc::clone(&next));
-            tokio::spawn(async move {
-                loop {
-                    let n = next.fetch_add(1, Ordering::Relaxed);
-                    if n >= ONE_BY_ONE {
-                        return Ok::<(), StoreError>(());
-                    }
-                    client.enqueue(job(n)).await?;
-                }
-            })
-        })
-        .collect();
-    for caller in callers {
-        caller.await.expect("it does not panic")?;
-    }
-    Ok(f64::from(ONE_BY_ONE) / from.elapsed().as_secs_f64())
+    callers::by_client(client, CALLERS, ONE_BY_ONE).await
 }
 
-/// The same statements, in a loop of four lines.
-pub(super) async fn floor(client: &Client, options: &Options, report: &mut Report) -> Result<()> {
+/// The same statements, in a loop of a few lines.
+pub(super) async fn floor(
+    client: &Client,
+    options: &Options,
+    report: &mut Report,
+) -> Result<(), Refused> {
     let (store, jobs) = (Arc::clone(client.store()), options.jobs);
     let pinned = pin(client, options).await?;
     let measured = client.engine().run(async move {
-        let batches: Vec<Vec<NewJob>> = (0..jobs)
-            .step_by(A_STATEMENT as usize)
-            .map(|first| (first..jobs.min(first + A_STATEMENT)).map(job).collect())
-            .collect();
-        let from = Instant::now();
-        for batch in &batches {
-            store.enqueue(batch, Repeat::No).await?;
-        }
-        let enqueue_s = from.elapsed().as_secs_f64();
+        let enqueued = bare::enqueue(&*store, 0..jobs, job).await?;
         store.meter().settle().await?;
-        let node = join(&*store).await?;
-        let from = Instant::now();
-        drain_bare(&*store, node, jobs).await?;
-        let drain_s = from.elapsed().as_secs_f64();
-        store.leave(node).await?;
-        Ok::<_, StoreError>((enqueue_s, drain_s))
+        Ok::<_, Refused>((enqueued, bare::drain(&store, jobs).await?))
     });
-    let (enqueue_s, drain_s) = measured.await?;
+    (report.enqueue_bulk_floor_per_s, report.drain_floor_per_s) = measured.await?;
     drop(pinned);
-    report.enqueue_bulk_floor_per_s = f64::from(jobs) / enqueue_s;
-    report.drain_floor_per_s = f64::from(jobs) / drain_s;
-    Ok(())
-}
-
-async fn join(store: &dyn Store) -> Result<NodeId> {
-    let id = NodeId::new();
-    let node = NewNode {
-        id,
-        name: "floor".to_owned(),
-        version: String::new(),
-        queues: vec![(QUEUE.to_owned(), A_STATEMENT)],
-        kinds: vec![KIND.to_owned()],
-        lease_for: Duration::from_secs(600),
-        wish: None,
-        known: Vec::new(),
-        remote: None,
-    };
-    store.join(&node).await?;
-    Ok(id)
-}
-
-async fn drain_bare(store: &dyn Store, node: NodeId, jobs: u32) -> Result<()> {
-    let kinds = [KindAsk { kind: KIND.to_owned(), version: ANY_VERSION }];
-    let mut marks = [START; LANES];
-    let (mut done, mut no) = (0, 0);
-    while done < jobs as usize {
-        no += 1;
-        let ask = [QueueAsk { queue: QUEUE.to_owned(), limit: A_STATEMENT, marks }];
-        let claimed =
-            store.claim(&Claim { node, no, queues: &ask, kinds: &kinds, most: None }).await?;
-        if let Some(last) = claimed.jobs.last() {
-            // As the worker's low-water mark does, or a pinned snapshot would slow the floor alone.
-            marks[usize::from(last.priority)] = (last.run_at, last.id.as_uuid());
-        }
-        let ended: Vec<_> = claimed
-            .jobs
-            .iter()
-            .map(|job| {
-                let held = Held { id: job.id, lease: job.lease };
-                (held, Ending::Succeeded { output: None })
-            })
-            .collect();
-        done += store.finish(node, &ended).await?.len();
-    }
     Ok(())
 }
 
@@ -147,13 +68,7 @@ pub(super) async fn drain(
     for (quarter, end) in ends.into_iter().enumerate() {
         report.drain_quarters_s[quarter] = end - seen.mark_s(quarter);
     }
-    for runs in &seen.runs {
-        match runs.load(Ordering::Relaxed) {
-            0 => report.lost += 1,
-            1 => {}
-            _ => report.duplicates += 1,
-        }
-    }
+    (report.lost, report.duplicates) = seen.missed(options.jobs);
     let jobs = f64::from(options.jobs);
     let each = |from: Option<i64>, to: Option<i64>| Some((to? - from?) as f64 / jobs);
     let enqueue_wal = each(before_all.wal_bytes, after_enqueue.wal_bytes);

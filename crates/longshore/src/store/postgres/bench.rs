@@ -4,12 +4,13 @@ use std::any::Any;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::{Executor, Row};
+use sqlx::postgres::PgPoolOptions;
+use sqlx::{Executor, PgPool, Postgres, Row, Transaction};
 
 use super::PostgresStore;
 use super::error::sort;
-use crate::bench::{Counts, Meter, Rows};
-use crate::store::Result;
+use crate::bench::{Counts, Desk, Meter, OwnTx, Rows, Written};
+use crate::store::{Conn, Result, Tx};
 
 const DOING: &str = "measure";
 const COUNTS: &str = include_str!("bench.sql");
@@ -17,6 +18,11 @@ const STATEMENTS: &str = include_str!("bench_statements.sql");
 const FOREIGN: &str = include_str!("bench_foreign.sql");
 const HISTORY: &str = include_str!("bench_history.sql");
 const CLEAR: &str = include_str!("bench_clear.sql");
+const OWN: &str = include_str!("bench_own.sql");
+const WRITTEN: &str = include_str!("bench_written.sql");
+const DEAD: &str = include_str!("bench_dead.sql");
+/// How long a caller waits for one of its connections: as many callers share them as there are.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[async_trait]
 impl Meter for PostgresStore {
@@ -84,5 +90,57 @@ impl Meter for PostgresStore {
         }
         snapshot.close_on_drop();
         Ok(Box::new(snapshot))
+    }
+
+    async fn own_jobs(&self) -> Result<(u64, u64)> {
+        let row = sqlx::query(OWN).persistent(false).fetch_one(&self.pools.general).await;
+        let row = row.map_err(|e| sort(DOING, e))?;
+        let number = |column| row.try_get::<i64, _>(column).map_err(|e| sort(DOING, e));
+        Ok((number("waiting")? as u64, number("ended")? as u64))
+    }
+
+    async fn written(&self) -> Result<Option<Written>> {
+        let row = sqlx::query(WRITTEN).persistent(false).fetch_one(&self.pools.general).await;
+        let row = row.map_err(|e| sort(DOING, e))?;
+        let number = |column| row.try_get::<i64, _>(column).map_err(|e| sort(DOING, e));
+        Ok(Some(Written { wal_bytes: number("wal_bytes")?, transactions: number("transactions")? }))
+    }
+
+    async fn dead_rows(&self) -> Result<Option<i64>> {
+        let row = sqlx::query(DEAD).persistent(false).fetch_one(&self.pools.general).await;
+        let dead = row.and_then(|row| row.try_get("dead")).map_err(|e| sort(DOING, e))?;
+        Ok(Some(dead))
+    }
+
+    async fn desk(&self, connections: u32) -> Result<Option<Box<dyn Desk>>> {
+        let pool = PgPoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(PATIENCE)
+            .test_before_acquire(false)
+            .connect_lazy_with((*self.pools.general.connect_options()).clone());
+        Ok(Some(Box::new(pool)))
+    }
+}
+
+#[async_trait]
+impl Desk for PgPool {
+    async fn begin(&self) -> Result<Box<dyn OwnTx>> {
+        let tx = PgPool::begin(self).await.map_err(|e| sort(DOING, e))?;
+        Ok(Box::new(tx))
+    }
+
+    async fn close(&self) {
+        PgPool::close(self).await;
+    }
+}
+
+#[async_trait]
+impl OwnTx for Transaction<'static, Postgres> {
+    fn conn(&mut self) -> Conn<'_> {
+        Tx::conn(self)
+    }
+
+    async fn commit(self: Box<Self>) -> Result<()> {
+        Transaction::commit(*self).await.map_err(|e| sort(DOING, e))
     }
 }
