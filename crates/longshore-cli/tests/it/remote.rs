@@ -55,9 +55,15 @@ fn still_json(text: &str) -> Value {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(fields) => {
-                for moving in
-                    ["expires_at", "counted_ms_ago", "oldest_ms", "last_used_at", "looked", "lag_ms", "took_ms"]
-                {
+                for moving in [
+                    "expires_at",
+                    "counted_ms_ago",
+                    "oldest_ms",
+                    "last_used_at",
+                    "looked",
+                    "lag_ms",
+                    "took_ms",
+                ] {
                     fields.remove(moving);
                 }
                 fields.values_mut().for_each(strip);

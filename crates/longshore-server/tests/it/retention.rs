@@ -75,7 +75,11 @@ async fn what_no_rule_can_be_is_named_with_its_place_and_limit(store: TestStore)
         (r#"{"kinds": "k", "keep": "1d"}"#, "/kinds", "unknown field `kinds`"),
     ] {
         let (status, code, detail, at) = set(&api, body).await.problem();
-        assert_eq!((status, code.as_str(), at.as_str()), (422, "invalid", place), "{body}: {detail}");
+        assert_eq!(
+            (status, code.as_str(), at.as_str()),
+            (422, "invalid", place),
+            "{body}: {detail}"
+        );
         assert!(detail.contains(words), "{body}: {detail}");
     }
     for n in 0..200 {
@@ -108,7 +112,10 @@ async fn a_prune_counts_or_removes_what_is_past_its_time(store: TestStore) {
 
     for _ in 0..2 {
         let counted = api.post("/api/v1/prune", r#"{"dry_run": true}"#).await.json();
-        assert_eq!((&counted["removed"]["cancelled"], &counted["dry_run"]), (&json!(3), &json!(true)));
+        assert_eq!(
+            (&counted["removed"]["cancelled"], &counted["dry_run"]),
+            (&json!(3), &json!(true))
+        );
     }
     let pruned = api.ask("/api/v1/prune").await;
     assert_eq!(pruned.status, 200, "{pruned:?}");
