@@ -20,7 +20,7 @@ use lists::QUERY;
 pub(crate) use lists::{CheckDeployArgs, CountArgs, ExportArgs, ListArgs, WatchArgs};
 
 use crate::settings::{LogFormat, TokenText};
-use longshore_server::wire::Span;
+use longshore_server::wire::{Kept, Span};
 
 pub(crate) use audit::{AuditCommand, TailArgs};
 pub(crate) use edit::{CancelArgs, EditArgs, MatchingArgs, RetryArgs, WhenArgs, WhichArgs};

@@ -1,6 +1,5 @@
 //! Sends spans by OTLP over HTTP, as protobuf.
 
-use std::env;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
