@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::fake::{Fake, answer};
 use crate::harness::{Place, Said, both};
 
+mod retention;
 mod tls;
 
 both!(
@@ -242,26 +243,6 @@ fn changes_are_made_in_the_name_of_the_token(place: Place) {
     there(&["enqueue", "noop", "--queue", "full"]);
     assert_eq!(there(&["queues", "empty", "full", "--yes"]).out, "1 jobs are gone\n");
 
-    assert_eq!(there(&["retention", "set", "90d", "--state", "dead", "--queue", "a&b"]).out, "");
-    assert_eq!(there(&["retention", "set", "0s", "--kind", "gone"]).out, "");
-    let rules = place.json(&["retention", "list"])["rules"].clone();
-    let rule = serde_json::json!({"state": "dead", "queue": "a&b", "kind": null, "keep_ms": 7_776_000_000_u64});
-    assert_eq!(rules[1], rule, "{rules}");
-    for _ in 0..3 {
-        let id = there(&["enqueue", "gone"]).out;
-        there(&["jobs", "cancel", id.trim()]);
-    }
-    // The server's node leads and prunes by itself, too: together they are all that there was.
-    let pruned = there(&["prune", "--json"]).out;
-    let pruned: Value = serde_json::from_str(&pruned).unwrap();
-    assert_eq!((&pruned["more"], &pruned["dry_run"]), (&false.into(), &false.into()), "{pruned}");
-    assert_eq!(place.json(&["jobs", "count", "kind:gone"])["count"], 0);
-    let scope = ["retention", "remove", "--state", "dead", "--queue", "a&b", "--json"];
-    for was_there in [true, false] {
-        let said: Value = serde_json::from_str(&there(&scope).out).unwrap();
-        assert_eq!(said["removed"], was_there);
-    }
-
     let made = there(&["token", "create", "ci", "--right", "jobs:read"]).out;
     assert_eq!(through(&place, &url, made.trim(), &["jobs", "list"]).code, 0);
     let id = place.json(&["token", "list"])["tokens"][0]["id"].as_str().unwrap().to_owned();
@@ -288,16 +269,8 @@ fn changes_are_made_in_the_name_of_the_token(place: Place) {
     let by_token = |action: &str| {
         entries.iter().any(|entry| entry["action"] == action && entry["actor_kind"] == "token")
     };
-    for action in [
-        "jobs.cancel",
-        "jobs.delete",
-        "jobs.prune",
-        "operations.start",
-        "queues.empty",
-        "retention.set",
-        "retention.remove",
-        "users.create",
-    ] {
+    for action in ["jobs.cancel", "jobs.delete", "operations.start", "queues.empty", "users.create"]
+    {
         assert!(by_token(action), "{action}: {log}");
     }
     let of_cli = entries.iter().filter(|entry| entry["actor_kind"] == "cli");
