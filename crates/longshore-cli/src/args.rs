@@ -21,7 +21,7 @@ use lists::QUERY;
 pub(crate) use lists::{CheckDeployArgs, CountArgs, ExportArgs, ListArgs, WatchArgs};
 
 use crate::settings::{LogFormat, TokenText};
-use longshore_server::wire::Span;
+use longshore_server::wire::{Kept, Span};
 
 pub(crate) use audit::{AuditCommand, TailArgs};
 pub(crate) use bench::{ALL, BenchArgs};
@@ -268,7 +268,7 @@ pub(crate) enum RetentionCommand {
     /// Add a rule, or change the one with the same scope
     Set {
         /// How long from their end on, such as 7d, or forever
-        keep: KeepArg,
+        keep: Kept,
         #[command(flatten)]
         scope: ScopeArgs,
     },
@@ -298,21 +298,6 @@ pub(crate) enum EndArg {
     Succeeded,
     Cancelled,
     Dead,
-}
-
-/// A span, or for ever.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum KeepArg {
-    For(Span),
-    Forever,
-}
-
-impl std::str::FromStr for KeepArg {
-    type Err = longshore_server::wire::InvalidSpan;
-
-    fn from_str(text: &str) -> Result<KeepArg, Self::Err> {
-        if text == "forever" { Ok(KeepArg::Forever) } else { text.parse().map(KeepArg::For) }
-    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -60,8 +60,6 @@ fn only_on_a_database(command: &Command) -> Option<(&'static str, &'static str)>
         Command::CheckDeploy(_) => {
             ("check-deploy", "it decodes payloads whole, also what is hidden in them")
         }
-        Command::Retention(_) => ("retention", "the API has no routes for its rules"),
-        Command::Prune(_) => ("prune", "the API has no route for it"),
         Command::Doctor(_) => ("doctor", "it looks at the database itself, and its file"),
         Command::Bench(_) => ("bench", "it measures a database"),
         _ => return None,

@@ -8,6 +8,7 @@ mod export;
 mod jobs;
 mod operations;
 mod queues;
+mod retention;
 
 pub(crate) use enqueue::Ready;
 pub(crate) use export::Wanted;

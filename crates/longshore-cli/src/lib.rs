@@ -77,7 +77,11 @@ fn work(app: App, args: Args) -> Result<Exit, Failure> {
     let telemetry = telemetry::start(&app, &args.command, runtime.handle())?;
     let kept = commands::runs_handlers(&args.command).then_some(settings.worker.log_level);
     let level = commands::log_level(&args.command);
-    logs::start(&settings.log, level, kept, telemetry.as_ref())?;
+    let logs_here = logs::start(&settings.log, level, kept, telemetry.as_ref())?;
+    // An application with layers of its own may have an exporter of its own.
+    if logs_here {
+        telemetry::tell_if_absent(&args.command);
+    }
     let json = args.common.json;
     let exit = runtime
         .block_on(commands::run(commands::Context { app, settings, way, json }, args.command));

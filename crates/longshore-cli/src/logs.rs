@@ -13,13 +13,14 @@ use crate::telemetry::Telemetry;
 
 /// Starts logging. `level` is the command's own, used when neither the settings nor `RUST_LOG` name
 /// one. What handlers say is kept with their jobs from the level `kept` on; it is none in a command that runs no
-/// handlers. Spans go to `telemetry`, where there is one.
+/// handlers. Spans go to `telemetry`, where there is one. Whether the lines are ours: an application that logs in its
+/// own way has started already, and keeps it.
 pub(crate) fn start(
     settings: &LogSettings,
     level: &str,
     kept: Option<Level>,
     telemetry: Option<&Telemetry>,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let asked = match settings.level.as_str() {
         "" => std::env::var("RUST_LOG").ok().filter(|text| !text.is_empty()),
         level => Some(level.to_owned()),
@@ -43,7 +44,5 @@ pub(crate) fn start(
         .with(kept)
         .with(telemetry.map(Telemetry::layer))
         .try_init();
-    // An application that logs in its own way has started already, and keeps it.
-    let _ = started;
-    Ok(())
+    Ok(started.is_ok())
 }

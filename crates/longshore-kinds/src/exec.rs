@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{KindError, at_most};
+use crate::error::{KindError, at_most, shown};
 use crate::files::FilesRoot;
 use crate::secret::{Masker, Secret};
 use child::{Program, Tail};
@@ -117,8 +117,10 @@ impl Exec {
         }
         let unknown = |name: &&String| !config.variables.contains(name);
         if let Some(name) = self.env.keys().find(unknown) {
-            let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
-            return wrong("env", format!("has `{shown}`, which the operator did not allow"));
+            return wrong(
+                "env",
+                format!("has `{}`, which the operator did not allow", shown(name)),
+            );
         }
         let fields =
             [("argv", self.argv.iter().collect::<Vec<_>>()), ("env", self.env.values().collect())];

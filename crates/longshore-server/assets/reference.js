@@ -30,11 +30,18 @@ const type = (schema) => {
   const many = schema.oneOf ?? schema.anyOf ?? schema.allOf;
   if (many) return many.flatMap((one, n) => [n ? " or " : "", ...type(one)]);
   const names = [].concat(schema.type ?? "any JSON");
-  return names.flatMap((name, n) => [
-    n ? " or " : "",
-    ...(name === "array" ? ["list of ", ...type(schema.items)] : [schema.format ? `${name} (${schema.format})` : name]),
-  ]);
+  return names.flatMap((name, n) => [n ? " or " : "", ...single(name, schema)]);
 };
+
+const single = (name, schema) => {
+  if (name === "array") return ["list of ", ...type(schema.items)];
+  if (name === "object" && schema.additionalProperties) return ["object of ", ...type(schema.additionalProperties)];
+  return [schema.format && name !== "null" ? `${name} (${schema.format})` : name];
+};
+
+// Where a field may be null, its description stands at what else it may be.
+const about = (schema = {}) =>
+  schema.description ?? (schema.oneOf ?? schema.anyOf ?? schema.allOf ?? []).map(about).find(Boolean);
 
 const limits = (schema = {}) => {
   const words = [];
@@ -43,14 +50,20 @@ const limits = (schema = {}) => {
   say("minLength", "at least characters:"); say("maxLength", "at most characters:");
   say("minItems", "at least entries:"); say("maxItems", "at most entries:");
   if (schema.enum) words.push(schema.enum.join(", "));
+  if (typeof schema.example === "string") words.push(`such as ${schema.example}`);
   return words.join("; ");
 };
 
+// What a shape consists of: its fields, and theirs where they have no name; of one of several shapes, each of them.
 const fields = (schema) => {
+  const several = schema.oneOf ?? schema.anyOf ?? [];
+  if (several.some((one) => one.properties)) return several.flatMap((one) => [...prose(one.description), ...fields(one)]);
+  const parts = schema.allOf?.flatMap((one) => one.$ref ? [make("p", {}, "All of ", ...type(one))] : fields(one));
+  if (parts) return parts;
   const rows = Object.entries(schema.properties ?? {}).map(([name, field]) => make("tr", {},
     make("th", { scope: "row" }, make("code", {}, name), (schema.required ?? []).includes(name) ? " *" : ""),
     make("td", {}, ...type(field)),
-    make("td", {}, ...prose(field.description), limits(field))));
+    make("td", {}, ...prose(about(field)), limits(field), ...(field.properties ? fields(field) : []))));
   return rows.length ? [make("table", {}, ...rows)] : [make("p", {}, ...type(schema), " ", limits(schema))];
 };
 
@@ -62,13 +75,15 @@ const operation = (path, method, item) => {
     make("h3", {}, make("span", { class: "method" }, method.toUpperCase()), make("code", {}, path)),
     ...prose(item.summary), ...prose(item.description));
   const right = item["x-longshore"]?.right;
-  if (right) article.append(make("p", {}, "Right: ", make("code", {}, right)));
+  const audited = item["x-longshore"]?.audited ? "Leaves an entry in the audit log." : "";
+  if (right || audited)
+    article.append(make("p", {}, ...(right ? ["Right: ", make("code", {}, right), ". "] : []), audited));
   if (item.parameters?.length)
     article.append(make("table", {}, ...item.parameters.map((parameter) => make("tr", {},
       make("th", { scope: "row" }, make("code", {}, parameter.name), parameter.required ? " *" : ""),
       make("td", {}, parameter.in),
       make("td", {}, ...type(parameter.schema)),
-      make("td", {}, ...prose(parameter.description), limits(parameter.schema))))));
+      make("td", {}, ...prose(parameter.description ?? about(parameter.schema)), limits(parameter.schema))))));
   if (item.requestBody) article.append(make("p", {}, "Body: ", ...content(item.requestBody)));
   article.append(make("table", {}, ...Object.entries(item.responses).map(([status, response]) => make("tr", {},
     make("th", { scope: "row" }, status),
@@ -89,4 +104,5 @@ for (const [path, methods] of Object.entries(spec.paths))
 for (const [name, schema] of Object.entries(spec.components.schemas))
   document.querySelector("#schemas").append(make("article", { id: `schema-${name}` },
     make("h3", {}, make("code", {}, name)), ...prose(schema.description), ...fields(schema)));
-if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+// The place that the address names is there only now: go to it once more.
+if (location.hash) location.replace(location.hash);

@@ -8,6 +8,7 @@ mod kinds;
 mod nodes;
 mod operations;
 mod queues;
+mod retention;
 mod stats;
 mod work;
 
@@ -84,6 +85,10 @@ pub(crate) fn router(config: &ServerConfig) -> OpenApiRouter<App> {
         (Right::KindsRead, routes!(kinds::show)),
         (Right::KindsPause, routes!(kinds::pause)),
         (Right::KindsPause, routes!(kinds::resume)),
+        (Right::RetentionRead, routes!(retention::list)),
+        (Right::RetentionEdit, routes!(retention::set)),
+        (Right::RetentionEdit, routes!(retention::remove)),
+        (Right::JobsPrune, routes!(retention::prune)),
         (Right::StatsRead, routes!(stats::now)),
         (Right::EventsRead, routes!(events::listen)),
         (Right::AuditRead, routes!(audit::list)),

@@ -42,6 +42,10 @@ pub(crate) fn finished(mut document: OpenApi) -> OpenApi {
             .description(Some("What a worker without a database calls to run jobs."))
             .build(),
         TagBuilder::new()
+            .name("retention")
+            .description(Some("How long ended jobs are kept, and their removal."))
+            .build(),
+        TagBuilder::new()
             .name("stats")
             .description(Some("Numbers of now, and when they change."))
             .build(),

@@ -53,8 +53,17 @@ fn problems() -> String {
             code.as_str(),
             code.status().as_u16(),
             code.title(),
-            code.explanation(),
+            coded(code.explanation()),
         )
     };
     Code::ALL.iter().map(row).collect()
+}
+
+/// A text of ours with what stands between backticks as code.
+fn coded(text: &str) -> String {
+    let part = |(n, part): (usize, &str)| match n % 2 {
+        0 => part.to_owned(),
+        _ => format!("<code>{part}</code>"),
+    };
+    text.split('`').enumerate().map(part).collect()
 }

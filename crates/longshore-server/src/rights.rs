@@ -44,6 +44,7 @@ rights! {
     JobsWork       "jobs:work"       Operator "Run jobs as a worker over HTTP: lease them, say how they ended."
     JobsBulk       "jobs:bulk"       Operator "Do to all jobs that match what one may do to a single one."
     JobsReveal     "jobs:reveal"     Admin    "See the fields of payloads that are hidden from others."
+    JobsPrune      "jobs:prune"      Admin    "Remove ended jobs that are past their time, at once."
     QueuesRead     "queues:read"     Viewer   "Look at queues: how deep they are, what is paused."
     QueuesPause    "queues:pause"    Operator "Pause queues, and end their pauses."
     QueuesEmpty    "queues:empty"    Admin    "Delete all jobs that wait in a queue."
@@ -55,6 +56,8 @@ rights! {
     TokensManage   "tokens:manage"   Admin    "Make, list and revoke API tokens."
     KindsRead      "kinds:read"      Viewer   "Look at the kinds that can be run."
     KindsPause     "kinds:pause"     Operator "Pause kinds, and end their pauses."
+    RetentionRead  "retention:read"  Viewer   "Look at the rules of retention: how long ended jobs are kept."
+    RetentionEdit  "retention:edit"  Admin    "Set and remove rules of retention."
     StatsRead      "stats:read"      Viewer   "Look at the numbers of now: what waits, what runs, who is there."
     EventsRead     "events:read"     Viewer   "Hear that something has changed; of a topic only with the right to look at it."
 }

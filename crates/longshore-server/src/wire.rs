@@ -13,6 +13,7 @@ mod log;
 mod new_job;
 mod operation;
 mod queue;
+mod retention;
 mod span;
 mod stats;
 mod work;
@@ -39,7 +40,12 @@ pub use operation::{
 pub use queue::{
     EmptiedView, PauseBody, PauseView, QueueView, QueuesView, ResumedQueueView, ResumedView,
 };
-pub use span::{InvalidSpan, Span, Timeout};
+pub(crate) use retention::retention_change;
+pub use retention::{
+    PruneBody, PruneView, RemovedView, RetentionBody, RetentionParams, RetentionRuleView,
+    RetentionView,
+};
+pub use span::{InvalidSpan, Kept, Span, Timeout};
 pub use stats::StatsView;
 pub use work::{
     EndAnswer, EndBody, EndWord, EndedView, EndsBody, ErrorBody, HeartbeatBody, HeartbeatView,

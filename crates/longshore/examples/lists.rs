@@ -1,4 +1,4 @@
-//! Measures every kind of list and count on a database of 1,000,000 finished and 100,000 waiting jobs.
+//! Measures every kind of list and count, and the numbers of now, on a database of 1,000,000 finished and 100,000 waiting jobs.
 //! Takes the address of an empty database, and prints a line for each: name, p50 and p95 in ms, rows
 //! looked at, jobs found. `scripts/show/13-lists` holds them against their bar.
 
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use longshore::store::{Detail, Effort, ListQuery, Position, Store};
-use longshore::{Filter, StoreOptions};
+use longshore::{Client, Filter, StoreOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
 const FINISHED: usize = 1_000_000;
@@ -30,7 +30,7 @@ async fn main() -> Result<()> {
     lists(&store).await?;
     counts(&store).await?;
     store.close().await;
-    Ok(())
+    stats(&url).await
 }
 
 /// Finished ones over the last 7 days, waiting ones between them by age; of 50 queues one is rare. 300
@@ -204,6 +204,42 @@ async fn counts(store: &Arc<dyn Store>) -> Result<()> {
     let time = began.elapsed().as_secs_f64() * 1_000.0;
     say("exact: count kind:absent", vec![time], count.looked, count.value);
     Ok(())
+}
+
+/// What `GET /api/v1/stats/now` asks: with the leader's count of the queues, and where nobody leads, so that it counts
+/// them itself.
+async fn stats(url: &str) -> Result<()> {
+    let client = Client::open(url).await?;
+    for counted in [true, false] {
+        let (mut times, mut queues) = (Vec::new(), 0);
+        for round in 0..=ROUNDS {
+            if !counted {
+                forget_counts(url).await?;
+            }
+            let began = Instant::now();
+            let stats = client.stats().await?;
+            if round > 0 {
+                times.push(began.elapsed().as_secs_f64() * 1_000.0);
+            }
+            queues = stats.queues.len() as u64;
+        }
+        say(if counted { "stats" } else { "stats, counting queues" }, times, 0, queues);
+    }
+    client.close().await;
+    Ok(())
+}
+
+async fn forget_counts(url: &str) -> Result<()> {
+    if url.starts_with("sqlite:") {
+        let path = url.trim_start_matches("sqlite:");
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+        let mut conn = SqliteConnection::connect_with(&options).await?;
+        sqlx::raw_sql("DELETE FROM longshore_queue_stats").execute(&mut conn).await?;
+        return Ok(conn.close().await?);
+    }
+    let mut conn = PgConnection::connect(url).await?;
+    sqlx::raw_sql("delete from longshore.queue_stats").execute(&mut conn).await?;
+    Ok(conn.close().await?)
 }
 
 fn say(name: &str, mut times: Vec<f64>, looked: u64, found: u64) {

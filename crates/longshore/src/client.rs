@@ -72,6 +72,8 @@ struct Inner {
     unique_funnel: Funnel,
     limits: Limits,
     metrics: Metrics,
+    /// Prunes by hand go one after the other: they share what the store remembers of one.
+    by_hand: Arc<tokio::sync::Mutex<()>>,
     /// A test's: runs what was enqueued before the enqueue answers.
     #[cfg(feature = "testing")]
     inline: std::sync::Mutex<Option<crate::testing::Inline>>,
@@ -108,6 +110,7 @@ impl Client {
             unique_funnel,
             limits,
             metrics: Metrics::default(),
+            by_hand: Arc::default(),
             #[cfg(feature = "testing")]
             inline: Default::default(),
         };

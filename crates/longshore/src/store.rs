@@ -304,8 +304,9 @@ pub trait Store: sealed::Sealed + Send + Sync + 'static {
 
     /// One bounded step of a prune: removes some jobs that are past their time, each with its payload
     /// and log, or looks for them, for some hundredths of a second at most. What was looked at is remembered
-    /// as long as the same pruner calls and no rule changes, so that a later step need not look
-    /// again. Jobs that move meanwhile (a retry, a cancel) are left alone. A repeat does no harm.
+    /// as long as the same pruner calls (by hand: within a minute) and no rule changes, so that a later step need not
+    /// look again. A leader, a prune by hand and a look do not disturb each other; two prunes by hand share what they
+    /// remember, and of two looks at once neither counts right. Jobs that move meanwhile (a retry, a cancel) are left alone. A repeat does no harm.
     ///
     /// On PostgreSQL the leader also removes days of history that are past as a whole.
     /// Refused with [`StoreError::NotLeader`] when the leader's term is over.

@@ -1,41 +1,40 @@
 //! `prune`: removes what is past its time, now and to the end.
 
-use longshore::PruneOptions;
+use std::time::Duration;
+
+use longshore_server::wire::PruneBody;
 
 use super::Context;
 use crate::args::PruneArgs;
-use crate::connect::open_existing;
+use crate::door::Door;
 use crate::exit::{Exit, Failure};
 use crate::print::{facts, json, roughly};
 
 pub(super) async fn run(context: Context, args: PruneArgs) -> Result<Exit, Failure> {
-    let options = PruneOptions { dry_run: args.dry_run, limit: args.limit };
-    let client = open_existing(&context.settings).await?;
-    let report = client.prune(options).await?;
-    client.close().await;
-    let removed = report.removed;
+    let PruneArgs { dry_run, limit } = args;
+    let door = Door::existing(&context).await?;
+    let done = door.prune(PruneBody { dry_run, limit }).await?;
+    if let Door::Database(client) = door {
+        client.close().await;
+    }
     if context.json {
-        json(&serde_json::json!({
-            "dry_run": args.dry_run,
-            "removed": removed,
-            "days": report.days,
-            "more": report.more,
-            "lag_ms": report.lag.as_millis() as u64,
-            "took_ms": report.took.as_millis() as u64,
-        }))?;
+        json(&done)?;
         return Ok(Exit::Ok);
     }
+    let removed = &done.removed;
     facts(vec![
-        (if args.dry_run { "would go" } else { "removed" }, removed.total().to_string()),
+        (if dry_run { "would go" } else { "removed" }, removed.total().to_string()),
         ("  succeeded", removed.succeeded.to_string()),
         ("  cancelled", removed.cancelled.to_string()),
         ("  dead", removed.dead.to_string()),
-        ("  whole days", report.days.to_string()),
-        ("was behind", roughly(report.lag)),
-        ("took", roughly(report.took)),
+        ("  whole days", done.days.to_string()),
+        ("was behind", roughly(Duration::from_millis(done.lag_ms))),
+        ("took", roughly(Duration::from_millis(done.took_ms))),
     ])?;
-    if report.more {
-        eprintln!("the limit is reached; more is past its time");
+    match (done.more, dry_run) {
+        (true, true) => eprintln!("the server counts for 10 s at most; there may be more"),
+        (true, false) => eprintln!("the limit is reached; more is past its time"),
+        (false, _) => {}
     }
     Ok(Exit::Ok)
 }

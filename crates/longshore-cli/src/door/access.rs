@@ -117,7 +117,7 @@ async fn user(client: &Client, name: &str) -> Result<UserRow, Failure> {
 }
 
 /// That it is not there is an answer.
-fn was_there(done: Result<(), Failure>) -> Result<bool, Failure> {
+pub(super) fn was_there(done: Result<(), Failure>) -> Result<bool, Failure> {
     match done {
         Ok(()) => Ok(true),
         Err(failure) if failure.exit == Exit::NotFound => Ok(false),

@@ -48,6 +48,11 @@ impl Ask {
         Ask::new(Method::POST, path)
     }
 
+    /// Says how something is to be.
+    pub fn put<const N: usize>(path: [&str; N]) -> Ask {
+        Ask::new(Method::PUT, path)
+    }
+
     /// Changes something.
     pub fn patch<const N: usize>(path: [&str; N]) -> Ask {
         Ask::new(Method::PATCH, path)

@@ -1,6 +1,5 @@
 //! Sends spans by OTLP over HTTP, as protobuf.
 
-use std::env;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +17,7 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::failures::Told;
+use super::{collector, said};
 
 /// How long the last spans may take at the end of the program.
 const FLUSH_FOR: Duration = Duration::from_secs(3);
@@ -74,13 +74,7 @@ impl Telemetry {
         version: &str,
         on: &Handle,
     ) -> Result<Option<Telemetry>, TelemetryError> {
-        let named = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
-        let Some(endpoint) = named.into_iter().find_map(said) else { return Ok(None) };
-        let off = said("OTEL_SDK_DISABLED").is_some_and(|off| off.eq_ignore_ascii_case("true"))
-            || said("OTEL_TRACES_EXPORTER").is_some_and(|exporter| exporter == "none");
-        if off {
-            return Ok(None);
-        }
+        let Some((_, endpoint)) = collector() else { return Ok(None) };
         for variable in ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"] {
             if let Some(given) = said(variable).filter(|protocol| protocol != "http/protobuf") {
                 return Err(TelemetryError::Protocol { variable, given });
@@ -153,10 +147,6 @@ impl fmt::Debug for Telemetry {
 }
 
 /// An empty variable counts as none.
-fn said(variable: &str) -> Option<String> {
-    env::var(variable).ok().filter(|text| !text.is_empty())
-}
-
 fn resource(service: &str, version: &str) -> Resource {
     let mut resource = Resource::builder();
     let attributes = said("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();

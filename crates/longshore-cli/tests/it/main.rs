@@ -28,3 +28,5 @@ mod settings;
 mod token;
 mod user;
 mod versions;
+#[cfg(not(feature = "otel"))]
+mod without_otel;

@@ -8,7 +8,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Request, Uri, header};
 use url::Url;
 
-use crate::error::{KindError, at_most};
+use crate::error::{KindError, at_most, shown};
 
 /// Bytes of an address.
 const MAX_URL_BYTES: usize = 8_192;
@@ -98,7 +98,7 @@ fn read_url(field: &'static str, text: &str) -> Result<Url, KindError> {
 }
 
 fn read_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), KindError> {
-    let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
+    let shown = shown(name);
     let wrong = |problem| KindError::payload("headers", format!("has {problem}"));
     let name: HeaderName =
         name.parse().map_err(|_| wrong(format!("`{shown}`, which is no name of a header")))?;

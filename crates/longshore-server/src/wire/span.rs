@@ -106,6 +106,44 @@ impl<'de> Deserialize<'de> for Timeout {
     }
 }
 
+/// How long something is kept: a span, or for ever: `forever`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// So long.
+    For(Span),
+    /// Until somebody removes it.
+    Forever,
+}
+
+impl FromStr for Kept {
+    type Err = InvalidSpan;
+
+    fn from_str(text: &str) -> Result<Kept, InvalidSpan> {
+        if text == "forever" { Ok(Kept::Forever) } else { text.parse().map(Kept::For) }
+    }
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kept::For(span) => span.fmt(f),
+            Kept::Forever => f.write_str("forever"),
+        }
+    }
+}
+
+impl Serialize for Kept {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Kept {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Kept, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,6 +14,7 @@ mod operations;
 mod openapi;
 mod payloads;
 mod queues;
+mod retention;
 mod rights;
 mod tokens;
 mod users;

@@ -71,6 +71,7 @@ async fn every_problem_is_explained_where_its_type_leads(store: TestStore) {
         assert_eq!(path, "/api/docs");
         assert!(page.contains(&format!("id=\"{anchor}\"")), "{anchor}");
     }
+    assert!(page.contains("header <code>Allow</code> names") && !page.contains('`'), "{page}");
     let served: Value = serde_json::from_str(&api.get("/api/openapi.json").await.text).unwrap();
     assert_eq!(served, serde_json::to_value(document()).unwrap());
     for path in ["/api/docs/reference.js", "/api/docs/reference.css"] {

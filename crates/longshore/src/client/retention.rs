@@ -16,6 +16,10 @@ pub struct PruneOptions {
     pub dry_run: bool,
     /// Ends once so many jobs are gone; it may be some more. `None`: goes on to the end.
     pub limit: Option<u64>,
+    /// Ends after so long, and a step's time; waits no longer for another prune by hand of this process either. A
+    /// repeat within a minute goes on where this one ended; a dry run always begins anew. Removes rows only, and
+    /// leaves whole days of history to a leader. `None`: goes on to the end.
+    pub within: Option<Duration>,
 }
 
 /// What a prune by hand did.
@@ -26,7 +30,7 @@ pub struct PruneReport {
     pub removed: Removed,
     /// Days of history that went as a whole. Only where no other node leads.
     pub days: u32,
-    /// Whether more is past its time: the limit was reached.
+    /// Whether more may be past its time: the limit, or the end of the time, was reached.
     pub more: bool,
     /// How far behind it was when it began.
     pub lag: Duration,
@@ -61,18 +65,39 @@ impl Client {
     /// Removes what is past its time, now and to the end. The leader does so by itself all the time;
     /// this is for a database without a worker, or for impatience. Where nobody leads it leads
     /// meanwhile, since only a leader takes whole days of history away.
+    /// In one process, one goes after the other.
     pub async fn prune(&self, options: PruneOptions) -> Result<PruneReport> {
-        self.call(|store| prune(store, options)).await
+        let turn = Arc::clone(&self.inner.by_hand).lock_owned();
+        self.call(|store| async move {
+            let began = Instant::now();
+            let turn = match options.within {
+                Some(span) => tokio::time::timeout(span, turn).await.ok(),
+                None => Some(turn.await),
+            };
+            match turn {
+                Some(_turn) => prune(store, options, began).await,
+                None => {
+                    let took = began.elapsed();
+                    Ok(PruneReport { more: true, took, ..PruneReport::default() })
+                }
+            }
+        })
+        .await
     }
 }
 
-async fn prune(store: Arc<dyn Store>, options: PruneOptions) -> Result<PruneReport> {
-    if options.dry_run {
-        return to_the_end(&*store, None, &options).await;
+async fn prune(
+    store: Arc<dyn Store>,
+    options: PruneOptions,
+    began: Instant,
+) -> Result<PruneReport> {
+    // What is remembered goes with a term, so one who leads anew in each call would not get far.
+    if options.dry_run || options.within.is_some() {
+        return to_the_end(&*store, None, &options, began).await;
     }
     let node = NodeId::new();
     let lead = store.lead(node, LEAD_FOR).await?.map(|term| Lead { node, term });
-    let report = to_the_end(&*store, lead, &options).await;
+    let report = to_the_end(&*store, lead, &options, began).await;
     if let Some(lead) = lead {
         store.resign(lead).await?;
     }
@@ -83,9 +108,10 @@ async fn to_the_end(
     store: &dyn Store,
     lead: Option<Lead>,
     options: &PruneOptions,
+    began: Instant,
 ) -> Result<PruneReport> {
-    let began = Instant::now();
-    let (mut lead, mut led) = (lead, began);
+    let (mut lead, mut led) = (lead, Instant::now());
+    let by_hand = if options.dry_run { Pruner::Look(NodeId::new()) } else { Pruner::Hand };
     let mut report = PruneReport::default();
     loop {
         let step = Instant::now();
@@ -95,11 +121,7 @@ async fn to_the_end(
             let term = store.lead(ours.node, LEAD_FOR).await?;
             (lead, led) = (term.map(|term| Lead { term, ..ours }), step);
         }
-        let pruner = match lead {
-            Some(lead) => Pruner::Leader(lead),
-            None if options.dry_run => Pruner::Look,
-            None => Pruner::Hand,
-        };
+        let pruner = lead.map_or(by_hand, Pruner::Leader);
         let pruned = match store.prune(pruner).await {
             // Somebody took the lead; then he takes the days away.
             Err(StoreError::NotLeader) => {
@@ -114,7 +136,8 @@ async fn to_the_end(
         report.took = began.elapsed();
         report.more = pruned.more;
         let enough = options.limit.is_some_and(|limit| report.removed.total() >= limit);
-        if !pruned.more || enough {
+        let late = options.within.is_some_and(|span| began.elapsed() >= span);
+        if !pruned.more || enough || late {
             return Ok(report);
         }
         tokio::time::sleep(breath(step.elapsed())).await;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::job::new::{MAX_SPAN_MS, check_name};
+use crate::job::new::{MAX_SPAN_MS, check_name, check_span_ms};
 use crate::job::{Invalid, Problem, State};
 
-use super::node::Lead;
+use super::node::{Lead, NodeId};
 
 /// How long succeeded and cancelled jobs are kept where no rule says otherwise: 7 days. Dead ones
 /// stay until somebody removes them.
@@ -82,14 +82,10 @@ impl RetentionScope {
 impl RetentionRule {
     pub(crate) fn check(&self) -> Result<(), Invalid> {
         self.scope.check()?;
-        if let Keep::For(span) = self.keep {
-            let value = span.as_millis() as i128;
-            if value > i128::from(MAX_SPAN_MS) {
-                let problem = Problem::OutOfRange { value, min: 0, max: MAX_SPAN_MS };
-                return Err(Invalid::new("keep_ms", problem));
-            }
+        match self.keep {
+            Keep::For(span) => check_span_ms("keep", span, 0),
+            Keep::Forever => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether it can speak for jobs in `state`.
@@ -105,8 +101,9 @@ pub enum Pruner {
     Leader(Lead),
     /// Anybody: rows only. Does no harm beside a leader.
     Hand,
-    /// Nobody: counts what is past its time and removes nothing.
-    Look,
+    /// Nobody: counts what is past its time and removes nothing. The id tells one look from another, which counts
+    /// from the beginning.
+    Look(NodeId),
 }
 
 /// Jobs that were removed, by the state they were in.

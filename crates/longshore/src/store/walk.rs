@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::retention::{DEFAULT_KEEP, Keep, Pruner, RetentionRule};
@@ -33,6 +34,10 @@ const FEW_ROWS: u64 = 20_000;
 /// And only if it gives back something, and stays for a while.
 const MANY_CHUNKS: usize = 16;
 const A_DAY: i64 = 86_400 * SECOND;
+
+/// Whoever prunes by hand and comes again after this long begins anew: in a chunk that had its turn, more may be past
+/// its time by now.
+const ONE_GO: Duration = Duration::from_secs(60);
 
 /// One part of history that is walked in chunks: a day's table, or all of it on SQLite.
 #[derive(Clone, Copy, Debug)]
@@ -112,10 +117,31 @@ struct Known {
     not_before: i64,
 }
 
+/// A memory for each of those who may prune beside each other in one process: one that forgot whenever another had a
+/// turn would never come to its end.
+#[derive(Debug, Default)]
+pub(crate) struct Memories<M> {
+    leader: Mutex<M>,
+    hand: Mutex<M>,
+    look: Mutex<M>,
+}
+
+impl<M> Memories<M> {
+    pub fn of(&self, pruner: Pruner) -> &Mutex<M> {
+        match pruner {
+            Pruner::Leader(_) => &self.leader,
+            Pruner::Hand => &self.hand,
+            Pruner::Look(_) => &self.look,
+        }
+    }
+}
+
 /// The memory of one pruner.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
     pruner: Option<Pruner>,
+    /// When its last step began.
+    stepped: Option<Instant>,
     rules: Vec<RetentionRule>,
     places: BTreeMap<i64, Known>,
     cursor: (i64, usize),
@@ -143,11 +169,13 @@ impl Walk {
 
     /// Before each step. Another pruner, or other rules, and everything is unknown again.
     pub fn begin(&mut self, pruner: Pruner, rules: Vec<RetentionRule>) {
-        if self.pruner != Some(pruner) || self.rules != rules {
+        let is_old = pruner == Pruner::Hand && self.stepped.is_some_and(|at| at.elapsed() > ONE_GO);
+        if self.pruner != Some(pruner) || self.rules != rules || is_old {
             self.reset();
             self.pruner = Some(pruner);
             self.rules = rules;
         }
+        self.stepped = Some(Instant::now());
         if self.chunks().all(|(chunk, ..)| chunk.is_some()) {
             self.found = None;
         }
@@ -198,7 +226,7 @@ impl Walk {
     pub fn next(&mut self, now: i64) -> Option<Task> {
         let (from, chunk) = self.cursor;
         let whole = matches!(self.pruner, Some(Pruner::Leader(_)));
-        let look = self.pruner == Some(Pruner::Look);
+        let look = matches!(self.pruner, Some(Pruner::Look(_)));
         let turn = Turn { now, round: self.round, whole, look };
         let find = |known: &Known, first| known.next(&turn, first);
         let task = self
@@ -507,6 +535,24 @@ mod tests {
             walk.begin(pruner, rules);
             assert_eq!(walk.next(NOW), None);
         }
+    }
+
+    #[test]
+    fn by_hand_it_goes_on_for_a_while_and_later_begins_anew() {
+        let mut walk = Walk::default();
+        let mut step = |ago: Duration| {
+            walk.stepped = Instant::now().checked_sub(ago);
+            walk.begin(Pruner::Hand, Vec::new());
+            walk.map(&[OPEN]);
+            let task = walk.next(NOW);
+            if let Some(Task::Remove(key, at)) = task {
+                walk.seen(key, at, NOW, rows_for_ever());
+            }
+            task
+        };
+        assert_eq!(step(Duration::ZERO), Some(Task::Remove(1, 0)));
+        assert_eq!(step(ONE_GO / 2), Some(Task::Remove(1, 1)));
+        assert_eq!(step(ONE_GO + Duration::from_secs(1)), Some(Task::Remove(1, 0)));
     }
 
     fn rows_for_ever() -> Seen {

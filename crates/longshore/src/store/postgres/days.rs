@@ -309,7 +309,7 @@ impl PostgresStore {
     async fn holding_lead(&self, pruner: Pruner) -> Result<Session, Fault> {
         match pruner {
             Pruner::Leader(lead) => self.lead_session(&self.pools.chores, lead).await,
-            Pruner::Hand | Pruner::Look => Err(StoreError::NotLeader.into()),
+            Pruner::Hand | Pruner::Look(_) => Err(StoreError::NotLeader.into()),
         }
     }
 }

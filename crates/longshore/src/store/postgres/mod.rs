@@ -94,7 +94,7 @@ pub(crate) struct PostgresStore {
     /// Where the next sweep goes on.
     swept_to: Mutex<Uuid>,
     /// What a prune remembers.
-    walk: tokio::sync::Mutex<prune::Memory>,
+    walks: crate::store::walk::Memories<prune::Memory>,
 }
 
 impl PostgresStore {
@@ -106,7 +106,7 @@ impl PostgresStore {
             hub: WakeHub::default(),
             notifier: Notifier::new(pools.notify.clone(), mode, stop.clone()),
             swept_to: Mutex::new(Uuid::nil()),
-            walk: Default::default(),
+            walks: Default::default(),
             options,
             mode,
             pools,

@@ -48,7 +48,7 @@ pub(super) enum Came {
 
 impl PostgresStore {
     pub(super) async fn prune_step(&self, pruner: Pruner) -> Result<Pruned> {
-        let mut memory = self.walk.lock().await;
+        let mut memory = self.walks.of(pruner).lock().await;
         let mut tries = Tries::repeatable("prune");
         loop {
             let fault = match within(self.patience(), self.try_prune(pruner, &mut memory)).await {
@@ -81,7 +81,7 @@ impl PostgresStore {
         let began = Instant::now();
         let mut session = match pruner {
             Pruner::Leader(lead) => self.lead_session(&self.pools.chores, lead).await?,
-            Pruner::Hand | Pruner::Look => {
+            Pruner::Hand | Pruner::Look(_) => {
                 Session::transaction(&self.pools.chores, self.mode).await?
             }
         };
@@ -166,7 +166,7 @@ impl PostgresStore {
         };
         walk.seen(day, at, now, seen);
         let [succeeded, cancelled] = match pruner {
-            Pruner::Look => ["old_succeeded", "old_cancelled"],
+            Pruner::Look(_) => ["old_succeeded", "old_cancelled"],
             Pruner::Leader(_) | Pruner::Hand => ["succeeded", "cancelled"],
         };
         Ok(Removed { succeeded: count(succeeded)?, cancelled: count(cancelled)?, dead: 0 })
@@ -180,7 +180,7 @@ impl PostgresStore {
         ask: DeadAsk,
         now: i64,
     ) -> Result<u64, Fault> {
-        let looks = pruner == Pruner::Look;
+        let looks = matches!(pruner, Pruner::Look(_));
         let row = session
             .query(DEAD)
             .bind(Timestamp::from_micros(ask.after.0))

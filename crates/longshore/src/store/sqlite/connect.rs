@@ -77,7 +77,7 @@ impl SqliteStore {
             clock: options.clock.clone(),
             busy_for: options.busy_for,
             hub: WakeHub::default(),
-            walk: Default::default(),
+            walks: Default::default(),
             host: options.host.clone().unwrap_or_else(host::this_host),
             allow_other_host: options.allow_other_host,
         };

@@ -67,7 +67,7 @@ pub(crate) struct SqliteStore {
     /// `None`: in memory.
     checkpoints: Option<checkpoint::Checkpoints>,
     /// What a prune remembers.
-    walk: tokio::sync::Mutex<walk::Walk>,
+    walks: walk::Memories<walk::Walk>,
 }
 
 impl sealed::Sealed for SqliteStore {}

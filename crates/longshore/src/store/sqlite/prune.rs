@@ -26,7 +26,7 @@ const LOOK_FOR: Duration = Duration::from_millis(10);
 
 impl SqliteStore {
     pub(super) async fn prune_step(&self, pruner: Pruner) -> Result<Pruned> {
-        let mut walk = self.walk.lock().await;
+        let mut walk = self.walks.of(pruner).lock().await;
         let pruned = self.step(pruner, &mut walk).await;
         let over = pruned.as_ref().is_ok_and(|pruned| !pruned.more);
         if pruned.is_err() || (over && !matches!(pruner, Pruner::Leader(_))) {
@@ -91,10 +91,10 @@ impl SqliteStore {
     ) -> Result<Removed> {
         let chunk = Chunk { at: at as i64, now: now.as_micros() };
         let mut conn = self.read(DOING).await?;
-        let most = if pruner == Pruner::Look { i64::MAX } else { MAX_BYTES };
+        let most = if looks(pruner) { i64::MAX } else { MAX_BYTES };
         let mut look = look(&mut conn, &chunk, most).await.map_err(failed(DOING))?;
         drop(conn);
-        if pruner == Pruner::Look || look.goes == Removed::default() {
+        if looks(pruner) || look.goes == Removed::default() {
             walk.seen(0, at, chunk.now, look.seen);
             return Ok(look.goes);
         }
@@ -118,7 +118,7 @@ impl SqliteStore {
     ) -> Result<Removed> {
         let now_us = now.as_micros();
         let mut conn = self.read(DOING).await?;
-        let looks = pruner == Pruner::Look;
+        let looks = looks(pruner);
         let most = if looks { i64::MAX } else { MAX_BYTES };
         let mut dead = look_dead(&mut conn, &ask, now_us, most).await.map_err(failed(DOING))?;
         drop(conn);
@@ -135,6 +135,11 @@ impl SqliteStore {
         walk.seen_dead(now_us, last, dead.earliest);
         Ok(Removed { dead: dead.goes, ..Removed::default() })
     }
+}
+
+/// Whether nothing is to be removed.
+fn looks(pruner: Pruner) -> bool {
+    matches!(pruner, Pruner::Look(_))
 }
 
 struct Chunk {

@@ -380,6 +380,8 @@ pub async fn a_leader_of_yesterday_does_no_step(t: Harness) {
     assert!(matches!(refused, Err(StoreError::NotLeader)), "{refused:?}");
     let refused = t.store.fail_operation(old, id, "x").await;
     assert!(matches!(refused, Err(StoreError::NotLeader)), "{refused:?}");
+    let refused = t.store.prune_operations(old, Duration::ZERO).await;
+    assert!(matches!(refused, Err(StoreError::NotLeader)), "{refused:?}");
     assert_eq!(t.count("job").await, 8);
     let row = t.finish_operation(new, id).await;
     assert_eq!((row.done, row.runner), (10, Some((new.node, new.term))));
