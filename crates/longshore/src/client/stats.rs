@@ -1,9 +1,11 @@
 //! The numbers of now, and whether they may have changed.
 
+use futures_util::future::{try_join, try_join_all};
+
 use super::{Client, QueueRow};
 use crate::job::State;
 use crate::query::Filter;
-use crate::store::{Count, Effort, Result, Woken};
+use crate::store::{Count, Effort, Result, StoreError, Woken};
 
 /// How things are, each number bounded so that it takes milliseconds however many jobs there are.
 #[derive(Clone, Debug)]
@@ -33,12 +35,12 @@ impl Stats {
 impl Client {
     /// How things are now.
     pub async fn stats(&self) -> Result<Stats> {
-        let mut states = Vec::with_capacity(Stats::STATES.len());
-        for state in Stats::STATES {
+        // At once: each takes some tens of milliseconds of a connection's time.
+        let states = Stats::STATES.map(|state| async move {
             let count = self.count(Filter::all().state(state), Effort::Bounded).await?;
-            states.push((state, count));
-        }
-        let queues = self.queues().await?;
+            Ok::<_, StoreError>((state, count))
+        });
+        let (states, queues) = try_join(try_join_all(states), self.queues()).await?;
         let nodes = self.nodes().await?.iter().filter(|node| node.live).count() as u32;
         Ok(Stats { states, queues, nodes })
     }
