@@ -67,6 +67,21 @@ pub enum Ending {
     },
 }
 
+impl Ending {
+    /// How long the job waits before it runs again by itself, if it does.
+    pub(crate) fn delay(&self) -> Option<Duration> {
+        match self {
+            Ending::Failed { delay, .. }
+            | Ending::Snoozed { delay }
+            | Ending::Throttled { delay, .. } => Some(*delay),
+            Ending::Succeeded { .. }
+            | Ending::Dead { .. }
+            | Ending::GivenBack
+            | Ending::Cancelled { .. } => None,
+        }
+    }
+}
+
 /// How often in a row one attempt may be throttled before it counts as failed.
 pub const MAX_THROTTLES: i32 = 100;
 

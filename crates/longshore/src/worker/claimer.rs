@@ -1,5 +1,7 @@
 //! The claim funnel: one claim at a time for all queues of the node.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,6 +22,9 @@ const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(60);
 
 /// A pause that ends later than this is asked about again meanwhile.
 const LONGEST_NAP: Duration = Duration::from_secs(3_600);
+
+/// Of so many that ran here and run again the time is kept in mind.
+const MOST_DUE: usize = 10_000;
 
 /// What came back.
 pub(super) enum Looked {
@@ -54,6 +59,8 @@ pub(super) struct Claimer {
     from_start: bool,
     poll_at: Instant,
     again_at: Option<Instant>,
+    /// When jobs fall due that ran here and run again, the soonest on top. The poll finds what is not noted.
+    due: BinaryHeap<Reverse<Instant>>,
     /// The pauses that the last claim obeyed.
     pauses: Option<PausesSeen>,
     /// When the first of them ends by itself.
@@ -81,6 +88,7 @@ impl Claimer {
             from_start: true,
             poll_at: Instant::now(),
             again_at: None,
+            due: BinaryHeap::new(),
             pauses: None,
             resume_at: None,
             not_before: None,
@@ -97,11 +105,23 @@ impl Claimer {
         slots.all_may_have_more();
     }
 
-    /// The poll, and the second look after a hint.
+    /// A job that ran here waits so long, from now on, before it runs again.
+    pub fn due_in(&mut self, delay: Duration) {
+        if delay <= LONGEST_NAP && self.due.len() < MOST_DUE {
+            self.due.push(Reverse(Instant::now() + delay));
+        }
+    }
+
+    /// The poll, the second look after a hint, and the look for what falls due.
     pub fn mind_the_time(&mut self, slots: &mut Slots, now: Instant) {
         let again = self.again_at.is_some_and(|at| now >= at);
         if again {
             self.again_at = None;
+        }
+        let mut fell_due = false;
+        while self.due.peek().is_some_and(|Reverse(at)| now >= *at) {
+            self.due.pop();
+            fell_due = true;
         }
         let resumed = self.resume_at.is_some_and(|at| now >= at);
         if resumed {
@@ -112,7 +132,7 @@ impl Claimer {
             // The idle poll is the look for stragglers.
             self.from_start |= self.marks.start_is_due(now);
             self.poll_at = now + self.poll_every;
-        } else if !again && !resumed {
+        } else if !again && !resumed && !fell_due {
             return;
         }
         self.is_due = true;
@@ -267,7 +287,8 @@ impl Claimer {
             return None;
         }
         let rested = self.rest.until(now);
-        [Some(self.poll_at), self.again_at, self.resume_at, self.not_before, rested]
+        let due = self.due.peek().map(|Reverse(at)| *at);
+        [Some(self.poll_at), self.again_at, due, self.resume_at, self.not_before, rested]
             .into_iter()
             .flatten()
             .min()

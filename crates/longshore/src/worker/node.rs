@@ -303,6 +303,9 @@ impl Node {
                     self.gauges.finished();
                     self.counts(job).finished(RunOutcome::of(state, &run.ending));
                     self.report(job, Some(&run.ending), state, run.took);
+                    if let Some(delay) = run.ending.delay() {
+                        self.claimer.due_in(delay);
+                    }
                     if state == State::Queued {
                         self.gauges.given_back();
                     }

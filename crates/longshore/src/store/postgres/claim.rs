@@ -50,7 +50,7 @@ impl PostgresStore {
         }
         let kinds: Vec<&str> = claim.kinds.iter().map(|ask| ask.kind.as_str()).collect();
         let versions: Vec<i32> = claim.kinds.iter().map(|ask| version(ask.version)).collect();
-        let mut session = Session::hot(&self.pools, self.mode).await?;
+        let mut session = Session::often(&self.pools.hot, self.mode).await?;
         let query = session
             .query(CLAIM)
             .bind(claim.node.0)

@@ -26,11 +26,13 @@ pub(super) enum Mode {
 pub(super) struct Pools {
     /// Claims and results, planned once and in one way.
     pub hot: PgPool,
+    /// Enqueues that are one statement, the same: a burst of them must not hold up a claim.
+    pub adds: PgPool,
     /// Cancels, rescue and upkeep.
     pub vital: PgPool,
     /// Heartbeats, joining and leaving.
     pub beat: PgPool,
-    /// Enqueues, reads and edits.
+    /// Other enqueues, reads and edits.
     pub general: PgPool,
     /// Transactions of handlers, which may last as long as their runs.
     pub handlers: PgPool,
@@ -44,6 +46,8 @@ pub(super) struct Pools {
 
 /// A worker has one claim and two batches of results under way.
 const HOT: u32 = 4;
+/// The enqueue funnel needs one; calls with lists of jobs take turns.
+const ADDS: u32 = 3;
 const VITAL: u32 = 4;
 
 /// Compiling a plan takes a second, and pays for statements that run for minutes. None of ours does.
@@ -70,6 +74,7 @@ impl Pools {
         };
         let ours = with(connect, &[NO_JIT]);
         let bounded = with(&ours, &[("idle_in_transaction_session_timeout", LONGEST_IDLE)]);
+        let often = with(&with(&bounded, &BY_INDEX), &[PLANNED_ONCE]);
         let pool = |most: u32, connect: &PgConnectOptions| {
             PgPoolOptions::new()
                 .max_connections(most)
@@ -82,7 +87,8 @@ impl Pools {
                 .connect_lazy_with(connect.clone())
         };
         Pools {
-            hot: pool(HOT, &with(&with(&bounded, &BY_INDEX), &[PLANNED_ONCE])),
+            hot: pool(HOT, &often),
+            adds: pool(ADDS, &often),
             vital: pool(VITAL, &bounded),
             beat: pool(1, &bounded),
             // A part of a large enqueue may be long in coming, and a handler does as it likes.
@@ -96,7 +102,8 @@ impl Pools {
 
     /// How many of each are open, and what they are for.
     pub(super) fn traffic(&self) -> Traffic {
-        let names = ["hot", "vital", "beat", "general", "handlers", "chores", "listen", "notify"];
+        let names =
+            ["hot", "adds", "vital", "beat", "general", "handlers", "chores", "listen", "notify"];
         let pools = names.iter().zip(self.all()).map(|(name, pool)| PoolUse {
             name,
             open: pool.size(),
@@ -106,9 +113,9 @@ impl Pools {
         Traffic { pools: pools.collect(), round_trips: round_trips() }
     }
 
-    pub(super) fn all(&self) -> [&PgPool; 8] {
-        let Pools { hot, vital, beat, general, handlers, chores, listen, notify } = self;
-        [hot, vital, beat, general, handlers, chores, listen, notify]
+    pub(super) fn all(&self) -> [&PgPool; 9] {
+        let Pools { hot, adds, vital, beat, general, handlers, chores, listen, notify } = self;
+        [hot, adds, vital, beat, general, handlers, chores, listen, notify]
     }
 }
 

@@ -136,11 +136,10 @@ impl PostgresStore {
         repeat: Repeat,
         key_wait: Duration,
     ) -> Result<Added, Fault> {
-        let pool = &self.pools.general;
         let how = How::silent(self.named(), self.clock.fixed(), repeat);
         let mut session = match call.is_one_statement(how) {
-            true => Session::single(pool, self.mode).await?,
-            false => Session::transaction(pool, self.mode).await?,
+            true => Session::often(&self.pools.adds, self.mode).await?,
+            false => Session::transaction(&self.pools.general, self.mode).await?,
         };
         if call.unique.is_some() {
             session.wait_for_rows(key_wait).await?;

@@ -48,8 +48,8 @@ impl PostgresStore {
     async fn try_end(&self, node: NodeId, batch: &Batch<'_>) -> Result<States, Fault> {
         let both = !batch.done.ids.is_empty() && !batch.other.ids.is_empty();
         let mut session = match both {
-            true => Session::hot_transaction(&self.pools, self.mode).await?,
-            false => Session::hot(&self.pools, self.mode).await?,
+            true => Session::often_in_transaction(&self.pools.hot, self.mode).await?,
+            false => Session::often(&self.pools.hot, self.mode).await?,
         };
         let mut states = States::new();
         if !batch.done.ids.is_empty() {

@@ -9,7 +9,7 @@ use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Executor, PgConnection, PgPool, Postgres};
 
 use super::PostgresStore;
-use super::connect::{BY_INDEX, Mode, NO_JIT, Pools};
+use super::connect::{BY_INDEX, Mode, NO_JIT};
 use super::error::{Fault, Tries};
 use crate::store::StoreError;
 
@@ -52,19 +52,19 @@ impl Session {
         Session::open(pool, mode, Some(begin)).await
     }
 
-    /// For a claim or a batch of results, of which there are very many: a single statement.
-    pub(super) async fn hot(pools: &Pools, mode: Mode) -> Result<Session, Fault> {
+    /// For a single statement of which there are very many: a claim, a batch of results, an enqueue.
+    pub(super) async fn often(pool: &PgPool, mode: Mode) -> Result<Session, Fault> {
         let begin = (mode == Mode::Pooled).then(|| begin(&BY_INDEX_WITHOUT_JIT));
-        Session::open(&pools.hot, mode, begin).await
+        Session::open(pool, mode, begin).await
     }
 
     /// The same for several.
-    pub(super) async fn hot_transaction(pools: &Pools, mode: Mode) -> Result<Session, Fault> {
+    pub(super) async fn often_in_transaction(pool: &PgPool, mode: Mode) -> Result<Session, Fault> {
         let begin = match mode {
             Mode::Direct => "BEGIN".to_owned(),
             Mode::Pooled => begin(&BY_INDEX_WITHOUT_JIT),
         };
-        Session::open(&pools.hot, mode, Some(begin)).await
+        Session::open(pool, mode, Some(begin)).await
     }
 
     /// For several reading statements that see the database as it was at the first.

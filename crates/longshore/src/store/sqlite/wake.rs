@@ -8,9 +8,9 @@ use super::SqliteStore;
 use super::error::failed;
 use crate::store::{Result, Wake};
 
-/// How often we look whether anything was committed while commits come.
+/// How often we look whether anything was committed while others commit.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// The same after a while without any: every 5 ms costs an idle process 0.7 % of a core, this a fifth of it.
+/// The same after a while without: every 5 ms costs an idle process 0.7 % of a core, this a fifth of it.
 const LOOK_SELDOM: Duration = Duration::from_millis(25);
 /// That while.
 const LIVELY_FOR: Duration = Duration::from_secs(1);
@@ -37,14 +37,14 @@ impl SqliteStore {
         let Some(file) = &self.file else { return std::future::pending().await };
         let mut log = Log::of(file);
         let mut seen = None;
-        let mut grown_at = Instant::now();
+        // Our own commits, such as heartbeats, are no reason to look often.
+        let mut heard_at = Instant::now();
         loop {
-            let lively = grown_at.elapsed() < LIVELY_FOR;
+            let lively = heard_at.elapsed() < LIVELY_FOR;
             tokio::time::sleep(if lively { LOOK_EVERY } else { LOOK_SELDOM }).await;
             if !log.may_have_grown() {
                 continue;
             }
-            grown_at = Instant::now();
             // Somebody did; whether it was another process is asked on the writer, where the answer
             // changes with the commits of others only.
             let version: sqlx::Result<i64> =
@@ -52,6 +52,7 @@ impl SqliteStore {
             match version {
                 Ok(version) => {
                     if seen.is_some_and(|seen| seen != version) {
+                        heard_at = Instant::now();
                         self.hub.wake(Wake::Look);
                         self.hub.wake(Wake::Cancels);
                     }

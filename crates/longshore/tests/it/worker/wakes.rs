@@ -31,6 +31,22 @@ pub async fn an_idle_worker_starts_a_job_at_once(d: Arc<Desk>) {
     worker.stop().await;
 }
 
+/// Whoever ran it knows when it is due; nobody else tells.
+pub async fn what_runs_again_after_a_while_does_so_in_time(d: Arc<Desk>) {
+    let worker = d
+        .worker()
+        .config(deaf())
+        .handle("fails", async |run: Run| match run.attempt() {
+            1 => Err(JobError::new("once")),
+            _ => Ok(()),
+        })
+        .start()
+        .expect("a worker");
+    let fails = d.enqueue(NewJob::new("fails").backoff(Backoff::fixed(100 * MILLI))).await;
+    d.comes_to(fails, State::Succeeded).await;
+    worker.stop().await;
+}
+
 pub async fn retries_rescues_and_what_is_given_back_start_at_once(d: Arc<Desk>) {
     let worker = idle(&d).await;
 
