@@ -1,12 +1,10 @@
 //! The enqueue funnel: single enqueues that come while one is under way go together in the next.
 //!
-//! No timer: alone, a job is sent at once; under load hundreds share a statement and a commit. On PostgreSQL a second
-//! batch goes beside the first, so that one is worked on while the other waits for the disk.
+//! No timer: alone, a job is sent at once; under load hundreds share a statement and a commit.
 
 use std::sync::Arc;
 
 use tokio::sync::{Semaphore, mpsc, oneshot};
-use tokio::task::JoinSet;
 
 use crate::engine::Engine;
 use crate::job::NewJob;
@@ -16,8 +14,6 @@ use crate::store::{Enqueued, Repeat, Result, Store, StoreError};
 const MAX_JOBS: usize = 500;
 /// The most bytes of one statement.
 const MAX_BYTES: usize = 1 << 20;
-/// What makes a second batch worth its statement while another is under way.
-const WORTH: usize = 8;
 /// How many may wait for open transactions at once, each on a connection of its own.
 const MAX_WAITING_ALONE: usize = 2;
 /// How many may wait; beyond, callers wait to get in.
@@ -48,72 +44,28 @@ impl Funnel {
 }
 
 async fn run(store: Arc<dyn Store>, mut waiting: mpsc::Receiver<Call>) {
-    // SQLite has one writer: a second batch would only wait for it.
-    let lanes = if store.backend() == "sqlite" { 1 } else { 2 };
     let waiting_alone = Arc::new(Semaphore::new(MAX_WAITING_ALONE));
-    let (mut batch, mut under_way) = (Batch::default(), JoinSet::new());
-    let mut open = true;
-    while open || !batch.calls.is_empty() || !under_way.is_empty() {
-        let worth = match under_way.len() {
-            0 => 1,
-            busy if busy < lanes => WORTH,
-            _ => usize::MAX,
-        };
-        if batch.calls.len() >= worth {
-            let (store, waiting_alone) = (Arc::clone(&store), Arc::clone(&waiting_alone));
-            let calls = batch.take();
-            under_way.spawn(async move { send(&store, &waiting_alone, calls).await });
-            continue;
-        }
-        tokio::select! {
-            Some(_) = under_way.join_next() => {}
-            call = waiting.recv(), if open && !batch.is_full() => match call {
-                Some(call) => batch.gather(call, &mut waiting),
-                None => open = false,
+    let mut held_over = None;
+    loop {
+        let first = match held_over.take() {
+            Some(call) => call,
+            None => match waiting.recv().await {
+                Some(call) => call,
+                None => return,
             },
-        }
-    }
-}
-
-/// What goes together in one statement.
-#[derive(Default)]
-struct Batch {
-    calls: Vec<Call>,
-    bytes: usize,
-    /// One that had no room any more.
-    next: Option<Call>,
-}
-
-impl Batch {
-    fn is_full(&self) -> bool {
-        self.next.is_some() || self.calls.len() >= MAX_JOBS
-    }
-
-    /// This call, and whatever else waits.
-    fn gather(&mut self, call: Call, waiting: &mut mpsc::Receiver<Call>) {
-        self.add(call);
-        while !self.is_full() {
+        };
+        let mut bytes = first.job.size_bytes();
+        let mut batch = vec![first];
+        while batch.len() < MAX_JOBS {
             let Ok(call) = waiting.try_recv() else { break };
-            self.add(call);
+            bytes += call.job.size_bytes();
+            if bytes > MAX_BYTES {
+                held_over = Some(call);
+                break;
+            }
+            batch.push(call);
         }
-    }
-
-    fn add(&mut self, call: Call) {
-        let bytes = self.bytes + call.job.size_bytes();
-        if bytes > MAX_BYTES && !self.calls.is_empty() {
-            self.next = Some(call);
-        } else {
-            self.bytes = bytes;
-            self.calls.push(call);
-        }
-    }
-
-    fn take(&mut self) -> Vec<Call> {
-        let Batch { calls, next, .. } = std::mem::take(self);
-        if let Some(call) = next {
-            self.add(call);
-        }
-        calls
+        send(&store, &waiting_alone, batch).await;
     }
 }
 
