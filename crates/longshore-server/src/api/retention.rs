@@ -19,6 +19,8 @@ use crate::wire::{
 
 /// The longest that one request prunes, if the time of an answer allows it: the rest is for the steps at its ends.
 const PRUNE_FOR: Duration = Duration::from_secs(10);
+/// The most that a prune's limit may be: what an `int64` of the API's document holds.
+const MOST_PRUNED: u64 = i64::MAX as u64;
 
 /// The rules of retention, the most particular first.
 ///
@@ -81,8 +83,9 @@ pub(super) async fn prune(
     body: Option<Body>,
 ) -> Result<Json<PruneView>> {
     let PruneBody { dry_run, limit } = or_default(&body)?;
-    if limit == Some(0) {
-        return Err(Problem::value("/limit", "limit is 0; it may be 1 or more"));
+    if let Some(limit) = limit.filter(|limit| !(1..=MOST_PRUNED).contains(limit)) {
+        let detail = format!("limit is {limit}; it may be 1 to {MOST_PRUNED}");
+        return Err(Problem::value("/limit", detail));
     }
     let within = Some(PRUNE_FOR.min(app.config.timeout / 3));
     let report = app.client.prune(PruneOptions { dry_run, limit, within }).await?;

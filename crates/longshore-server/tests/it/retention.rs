@@ -95,7 +95,11 @@ async fn what_no_rule_can_be_is_named_with_its_place_and_limit(store: TestStore)
         assert_eq!(answer.problem().1, "bad_parameter", "{answer:?}");
     }
     assert_eq!(api.delete(&format!("{RULES}?state=queued")).await.problem().3, "/state");
-    for (body, place) in [(r#"{"limit": 0}"#, "/limit"), (r#"{"dry": true}"#, "/dry")] {
+    for (body, place) in [
+        (r#"{"limit": 0}"#, "/limit"),
+        (r#"{"limit": 9223372036854775808}"#, "/limit"),
+        (r#"{"dry": true}"#, "/dry"),
+    ] {
         let (status, _, _, at) = api.post("/api/v1/prune", body).await.problem();
         assert_eq!((status, at.as_str()), (422, place));
     }
