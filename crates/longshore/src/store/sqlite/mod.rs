@@ -40,6 +40,7 @@ mod user;
 mod tx;
 mod unique;
 mod wake;
+mod watch;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::SqliteStore;
 use super::error::failed;
+use super::watch::{News, Watch};
 use crate::store::{Result, Wake};
 
-/// How often we look whether anything was committed while others commit.
+/// How often we look whether anything was committed while others commit, where nobody tells us.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// The same after a while without: every 5 ms costs an idle process 0.7 % of a core, this a fifth of it.
 const LOOK_SELDOM: Duration = Duration::from_millis(25);
@@ -16,6 +17,14 @@ const LOOK_SELDOM: Duration = Duration::from_millis(25);
 const LIVELY_FOR: Duration = Duration::from_secs(1);
 /// A file's time moves in ticks of a few milliseconds: one so young may hide a later commit.
 const YOUNG: Duration = Duration::from_millis(20);
+/// Where we are told of writes: a commit is written to the log before it counts, and the disk may take its time. So
+/// far apart we look after a write; the poll of a node finds what took longer.
+const AFTER_A_WRITE: [Duration; 8] = {
+    let ms = Duration::from_millis;
+    [ms(1), ms(5), ms(5), ms(10), ms(20), ms(40), ms(80), ms(160)]
+};
+/// After a further one meanwhile: our own commits are told as well, and come by the thousand.
+const AFTER_ANOTHER: usize = 1;
 /// After an error.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -35,24 +44,18 @@ impl SqliteStore {
 
     pub(super) async fn hear_others(&self) {
         let Some(file) = &self.file else { return std::future::pending().await };
-        let mut log = Log::of(file);
+        let mut ear = Ear::of(file);
         let mut seen = None;
-        // Our own commits, such as heartbeats, are no reason to look often.
-        let mut heard_at = Instant::now();
         loop {
-            let lively = heard_at.elapsed() < LIVELY_FOR;
-            tokio::time::sleep(if lively { LOOK_EVERY } else { LOOK_SELDOM }).await;
-            if !log.may_have_grown() {
-                continue;
-            }
-            // Somebody did; whether it was another process is asked on the writer, where the answer
-            // changes with the commits of others only.
+            ear.something().await;
+            // Whether it was another process is asked on the writer, where the answer changes with the commits of
+            // others only.
             let version: sqlx::Result<i64> =
                 sqlx::query_scalar("PRAGMA data_version").fetch_one(&self.writer).await;
             match version {
                 Ok(version) => {
                     if seen.is_some_and(|seen| seen != version) {
-                        heard_at = Instant::now();
+                        ear.heard_at = Instant::now();
                         self.hub.wake(Wake::Look);
                         self.hub.wake(Wake::Cancels);
                     }
@@ -60,6 +63,59 @@ impl SqliteStore {
                 }
                 Err(_) if self.writer.is_closed() => return std::future::pending().await,
                 Err(_) => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    }
+}
+
+/// Waits for whatever may be a commit.
+struct Ear {
+    log: Log,
+    watch: Option<Watch>,
+    /// How often we looked since the last write that we were told of.
+    looks: usize,
+    /// When others committed last; our own commits, such as heartbeats, are no reason to look often.
+    heard_at: Instant,
+}
+
+impl Ear {
+    fn of(database: &Path) -> Ear {
+        let log = Log::of(database);
+        let watch = Watch::of(&log.path);
+        Ear { log, watch, looks: 0, heard_at: Instant::now() }
+    }
+
+    async fn something(&mut self) {
+        let Some(watch) = &mut self.watch else { return self.look().await };
+        let news = match AFTER_A_WRITE.get(self.looks) {
+            None => watch.news().await,
+            Some(apart) => {
+                tokio::time::sleep(*apart).await;
+                watch.take()
+            }
+        };
+        let was_quiet = self.looks == AFTER_A_WRITE.len();
+        self.looks = match news {
+            News::Nothing => self.looks + 1,
+            News::Written if was_quiet => 0,
+            News::Written => AFTER_ANOTHER,
+            News::Gone => {
+                self.watch = Watch::of(&self.log.path);
+                0
+            }
+        };
+    }
+
+    /// What is left where nobody tells.
+    async fn look(&mut self) {
+        loop {
+            let lively = self.heard_at.elapsed() < LIVELY_FOR;
+            tokio::time::sleep(if lively { LOOK_EVERY } else { LOOK_SELDOM }).await;
+            if self.log.may_have_grown() {
+                // The log may be there only now.
+                self.watch = Watch::of(&self.log.path);
+                self.looks = 0;
+                return;
             }
         }
     }
