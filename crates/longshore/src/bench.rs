@@ -9,7 +9,8 @@ mod bare; // the floor: a loop without our runtime
 mod callers; // many that enqueue one by one
 mod load; // some jobs, drained by a worker and by the bare loop
 mod steady; // a worker that never runs dry
-mod children; // other processes, from both ends
+mod children; // other processes, from the end that starts them
+mod child; // and from theirs
 mod idle; // what a worker costs that has nothing to do
 mod latency; // the report without scenarios: pickup
 mod throughput; // the same: jobs a second
@@ -25,10 +26,12 @@ use async_trait::async_trait;
 use serde::Serialize;
 
 use crate::client::Client;
+use crate::job::NewJob;
 use crate::store::{Conn, Result};
 use crate::worker::{Run, Worker, WorkerConfig, Working};
 
-pub use children::{Program, child};
+pub use child::child;
+pub use children::Program;
 pub use figure::Figure;
 pub use retention::{RetentionOptions, RetentionReport, Size, Waits, retention};
 pub use scenario::{SCENARIOS, Scenario, ScenarioOptions, ScenarioReport, scenario};
@@ -137,6 +140,9 @@ pub trait Meter: Send + Sync {
     async fn own_jobs(&self) -> Result<(u64, u64)>;
     /// What was written so far, exact at once; `None` where nobody counts.
     async fn written(&self) -> Result<Option<Written>>;
+    /// The rows of these calls by plain `COPY` into a table with the columns and indexes of jobs, a transaction each, and
+    /// how long that took; `None` where there is no `COPY`.
+    async fn plain_copy(&self, calls: &[Vec<NewJob>]) -> Result<Option<Duration>>;
     /// Row versions of jobs and history that nothing can see any more and no vacuum has removed; `None`
     /// where there are no such.
     async fn dead_rows(&self) -> Result<Option<i64>>;

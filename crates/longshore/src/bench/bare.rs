@@ -15,7 +15,7 @@ use crate::store::{
 
 /// Jobs of one statement of the floor; the worker's own batch.
 pub(super) const A_STATEMENT: u32 = 500;
-/// So long it finds nothing before it looks from the start: somebody else's claim may have come to nothing.
+/// So long it finds nothing before it looks from the start.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Says whether the run of this number's job fails at this attempt.
@@ -34,6 +34,8 @@ pub(super) struct Bare {
     kinds: [KindAsk; 1],
     no: i64,
     fails: Fails,
+    /// When it found something last, or looked from the start.
+    looked: Instant,
 }
 
 impl Bare {
@@ -73,6 +75,7 @@ impl Bare {
             kinds: [KindAsk { kind: KIND.to_owned(), version: ANY_VERSION }],
             no: 0,
             fails,
+            looked: Instant::now(),
         })
     }
 
@@ -89,6 +92,18 @@ impl Bare {
             self.queues[place].marks[usize::from(job.priority)] = (job.run_at, job.id.as_uuid());
         }
         Ok(claimed.jobs)
+    }
+
+    /// The same; from the start if it found nothing for a while: somebody else's claim may have come to nothing.
+    pub async fn take_again(&mut self) -> Result<Vec<ClaimedJob>> {
+        let taken = self.take().await?;
+        if !taken.is_empty() {
+            self.looked = Instant::now();
+        } else if self.looked.elapsed() > LOOK_AGAIN {
+            self.queues.iter_mut().for_each(|queue| queue.marks = [START; LANES]);
+            self.looked = Instant::now();
+        }
+        Ok(taken)
     }
 
     /// The ends of what a claim took; how many jobs are over.
@@ -117,22 +132,16 @@ impl Bare {
     /// Claims and finishes until so many are over, counting those of others that count along.
     pub async fn drain(&mut self, over: &AtomicU32, jobs: u32) -> Result<(), Refused> {
         let mut last = Instant::now();
-        let mut looked = last;
         while over.load(Ordering::Relaxed) < jobs {
-            let taken = self.take().await?;
+            let taken = self.take_again().await?;
             if !taken.is_empty() {
                 over.fetch_add(self.end(&taken).await?, Ordering::Relaxed);
                 last = Instant::now();
-                looked = last;
                 continue;
             }
             if last.elapsed() > PATIENCE {
                 let left = u64::from(jobs - over.load(Ordering::Relaxed).min(jobs));
                 return Err(Refused::Stuck { left });
-            }
-            if looked.elapsed() > LOOK_AGAIN {
-                self.queues.iter_mut().for_each(|queue| queue.marks = [START; LANES]);
-                looked = Instant::now();
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }

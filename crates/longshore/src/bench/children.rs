@@ -1,26 +1,24 @@
-//! Other processes that work on the same database, from both ends: who starts them, and what they do.
+//! Other processes that work on the same database, from the end that starts them; `child.rs` is the other.
 //!
-//! They talk in lines. To a child: `go`, and the end of its input, which stops it, so that none outlives
-//! the benchmark. From a child: `open`, `ready`, `first` when its first job starts, `ended N` whenever N has grown,
-//! `probe N MICROS` for each probe's start, and at its end `ran` with the numbers of its jobs.
+//! They talk in lines. To a child: `go`, or `loop` for the floor, and the end of its input, which stops it, so that
+//! none outlives the benchmark. From a child: `open`, `ready`, `first` when its first job starts, `ended N` whenever N
+//! has grown, `probe N MICROS` for each probe's start, and at its end `ran` with the numbers of its jobs.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{ChildStdin, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::seen::{Seen, number_in};
-use super::{KIND, PATIENCE, PROBE, QUEUE, Refused, worker_named};
-use crate::client::Client;
-use crate::worker::Run;
+use super::seen::Seen;
+use super::{PATIENCE, Refused};
 
-/// How often a child looks how many of its jobs ended.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// To a child: start a worker.
+pub(super) const GO: &str = "go";
+/// To a child: claim and finish, one after the other, without a worker.
+pub(super) const LOOP: &str = "loop";
 
 /// What starts a child: a program that calls [`child`] on the same database.
 #[derive(Clone, Debug)]
@@ -93,15 +91,15 @@ impl Children {
 
     /// Starts their workers, and waits until each claims.
     pub async fn go(&mut self) -> Result<(), Refused> {
-        self.tell_go();
+        self.tell(GO);
         self.each_says("ready").await
     }
 
-    /// Starts their workers.
-    pub fn tell_go(&mut self) {
+    /// [`GO`] or [`LOOP`].
+    pub fn tell(&mut self, word: &str) {
         for input in self.running.iter_mut().filter_map(|child| child.input.as_mut()) {
             // One that is gone has ended its output, and that is heard.
-            let _ = input.write_all(b"go\n").and_then(|()| input.flush());
+            let _ = writeln!(input, "{word}").and_then(|()| input.flush());
         }
     }
 
@@ -164,114 +162,12 @@ impl Drop for Children {
 }
 
 /// The numbers of a line `ran 0-99 200 200`.
-fn note(said: &str, seen: &Seen) {
+pub(super) fn note(said: &str, seen: &Seen) {
     let Some(numbers) = said.strip_prefix("ran") else { return };
     for part in numbers.split_whitespace() {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         if let (Ok(first), Ok(last)) = (first.parse(), last.parse()) {
             (first..=last).for_each(|number: usize| seen.saw(number, 1));
         }
-    }
-}
-
-/// The same from the other end: what ran once in ranges, what ran more often once for each time.
-fn ran(seen: &Seen, most: usize) -> String {
-    let mut said = "ran".to_owned();
-    let mut open: Option<usize> = None;
-    for number in 0..=most {
-        let times = seen.times(number);
-        match (times, open) {
-            (1, None) => open = Some(number),
-            (1, Some(_)) => {}
-            (_, Some(first)) => {
-                said.push_str(&format!(" {first}-{}", number - 1));
-                open = None;
-            }
-            (_, None) => {}
-        }
-        let again = if times > 1 { times } else { 0 };
-        (0..again).for_each(|_| said.push_str(&format!(" {number}")));
-    }
-    match open {
-        Some(first) => said + &format!(" {first}-{most}"),
-        None => said,
-    }
-}
-
-/// What a child does: works on the queue of the benchmark from the first line of its input until that
-/// ends.
-pub async fn child(client: &Client, slots: u32) -> Result<(), Refused> {
-    let (tell, mut input) = unbounded_channel();
-    std::thread::spawn(move || {
-        for line in std::io::stdin().lines().map_while(Result::ok) {
-            let _ = tell.send(line);
-        }
-    });
-    say("open");
-    if input.recv().await.is_none() {
-        return Ok(());
-    }
-    let seen = Seen::new(u32::MAX);
-    let (jobs, most) = (Arc::clone(&seen), Arc::new(AtomicUsize::new(0)));
-    let highest = Arc::clone(&most);
-    let working = worker_named(client)
-        .queue(QUEUE, slots)
-        .handle(KIND, move |run: Run| {
-            highest.fetch_max(number_in(run.payload()), Ordering::Relaxed);
-            jobs.ran(&run);
-            std::future::ready(())
-        })
-        .handle(PROBE, |run: Run| {
-            say(&format!("probe {} {}", number_in(run.payload()), wall_us()));
-            std::future::ready(())
-        })
-        .start()?;
-    let (mut ready, mut first, mut ended) = (false, false, 0);
-    loop {
-        let health = working.health();
-        if health.ready && !ready {
-            ready = true;
-            say("ready");
-        }
-        if seen.any() && !first {
-            first = true;
-            say("first");
-        }
-        if health.finished_total > ended {
-            ended = health.finished_total;
-            say(&format!("ended {ended}"));
-        }
-        // The end of its input, or whatever comes, stops it.
-        if tokio::time::timeout(LOOK_EVERY, input.recv()).await.is_ok() {
-            break;
-        }
-    }
-    working.stop().await;
-    say(&ran(&seen, most.load(Ordering::Relaxed)));
-    Ok(())
-}
-
-/// To whoever started this process. If that is gone, the end of the input says so.
-fn say(line: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_child_ran_is_what_its_parent_hears() {
-        let child = Seen::new(1);
-        for number in [0, 1, 2, 5, 7, 7, 8, 8, 8, 9, 70_000] {
-            child.saw(number, 1);
-        }
-        let said = ran(&child, 70_000);
-        assert_eq!(said, "ran 0-2 5-5 7 7 8 8 8 9-9 70000-70000");
-        let parent = Seen::new(1);
-        note(&said, &parent);
-        note("ended 12", &parent);
-        assert!((0..=70_001).all(|number| parent.times(number) == child.times(number)));
     }
 }

@@ -41,7 +41,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "enqueue",
         measures: "one job a call from 1, 16 and 64 callers, by the list, and in the transactions of 16 callers",
-        floor: "as many callers, each job a statement and a commit of its own; batches of 500; begin, the store's statement, commit",
+        floor: "as many callers, each job a statement and a commit of its own; batches of 500, and plain COPY; begin, the store's statement, commit",
         jobs: Some(20_000), run_for: None, long: false,
         run: |stage| Box::pin(s::enqueue::run(stage)),
     },
@@ -55,7 +55,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "processes",
         measures: "1, 2 and 4 processes that drain one database together",
-        floor: "as many bare loops at once, each a node of its own, in one process",
+        floor: "as many processes, each a node with a bare loop",
         jobs: Some(100_000), run_for: None, long: false,
         run: |stage| Box::pin(s::processes::run(stage)),
     },

@@ -1,16 +1,20 @@
 //! What the benchmark asks of PostgreSQL.
 
 use std::any::Any;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use sqlx::postgres::PgPoolOptions;
 use sqlx::{Executor, PgPool, Postgres, Row, Transaction};
 
 use super::PostgresStore;
+use super::bulk::job_rows;
+use super::copy;
 use super::error::sort;
 use crate::bench::{Counts, Desk, Meter, OwnTx, Rows, Written};
+use crate::job::NewJob;
 use crate::store::{Conn, Result, Tx};
+use crate::time::Timestamp;
 
 const DOING: &str = "measure";
 const COUNTS: &str = include_str!("bench.sql");
@@ -20,6 +24,8 @@ const HISTORY: &str = include_str!("bench_history.sql");
 const CLEAR: &str = include_str!("bench_clear.sql");
 const OWN: &str = include_str!("bench_own.sql");
 const WRITTEN: &str = include_str!("bench_written.sql");
+const PLAIN: &str = include_str!("bench_plain.sql");
+const PLAIN_COPY: &str = include_str!("bench_plain_copy.sql");
 const DEAD: &str = include_str!("bench_dead.sql");
 /// How long a caller waits for one of its connections: as many callers share them as there are.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -104,6 +110,20 @@ impl Meter for PostgresStore {
         let row = row.map_err(|e| sort(DOING, e))?;
         let number = |column| row.try_get::<i64, _>(column).map_err(|e| sort(DOING, e));
         Ok(Some(Written { wal_bytes: number("wal_bytes")?, transactions: number("transactions")? }))
+    }
+
+    async fn plain_copy(&self, calls: &[Vec<NewJob>]) -> Result<Option<Duration>> {
+        let mut conn = self.pools.general.acquire().await.map_err(|e| sort(DOING, e))?;
+        let now = Timestamp::now();
+        let rows: Vec<copy::Rows> = calls.iter().map(|call| job_rows(call, now)).collect();
+        conn.execute(PLAIN).await.map_err(|e| sort(DOING, e))?;
+        let from = Instant::now();
+        for rows in rows {
+            rows.send(&mut conn, PLAIN_COPY).await.map_err(|e| sort(DOING, e))?;
+        }
+        let took = from.elapsed();
+        conn.execute("drop table longshore.bench_plain").await.map_err(|e| sort(DOING, e))?;
+        Ok(Some(took))
     }
 
     async fn dead_rows(&self) -> Result<Option<i64>> {

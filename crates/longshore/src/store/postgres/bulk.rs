@@ -163,15 +163,12 @@ async fn copy_all(
     jobs: &[NewJob],
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    copy_jobs(conn, jobs, now).await?;
+    job_rows(jobs, now).send(conn, COPY).await?;
     copy_aside(conn, jobs).await
 }
 
-async fn copy_jobs(
-    conn: &mut PgConnection,
-    jobs: &[NewJob],
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
+/// As `copy.sql` wants them.
+pub(super) fn job_rows(jobs: &[NewJob], now: Timestamp) -> Rows {
     let mut rows = Rows::new();
     for job in jobs {
         let aside = job.payload.len() > MAX_INLINE_BYTES;
@@ -192,7 +189,7 @@ async fn copy_jobs(
         rows.int4(i32::try_from(job.payload_version).unwrap_or(i32::MAX));
         rows.texts(&job.redacted);
     }
-    rows.send(conn, COPY).await
+    rows
 }
 
 async fn copy_aside(conn: &mut PgConnection, jobs: &[NewJob]) -> Result<(), sqlx::Error> {

@@ -12,6 +12,7 @@ use super::SqliteStore;
 use super::error::failed;
 use super::sql::Steps;
 use crate::bench::{Counts, Desk, Meter, OwnTx, Written};
+use crate::job::NewJob;
 use crate::store::{Conn, Result, Tx};
 
 const DOING: &str = "measure";
@@ -83,6 +84,10 @@ impl Meter for SqliteStore {
     }
 
     /// SQLite has none.
+    async fn plain_copy(&self, _: &[Vec<NewJob>]) -> Result<Option<Duration>> {
+        Ok(None)
+    }
+
     async fn dead_rows(&self) -> Result<Option<i64>> {
         Ok(None)
     }
