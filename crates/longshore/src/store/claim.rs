@@ -73,6 +73,9 @@ pub struct Claimed {
     pub picked: usize,
     /// The pauses that it obeyed.
     pub pauses: PausesSeen,
+    /// When the next job of these queues falls due, of whatever kind; `None` if none waits for its time. Not asked for
+    /// by a claim that found as much as it asked for.
+    pub next_due: Option<Timestamp>,
 }
 
 /// A job that this node holds now.

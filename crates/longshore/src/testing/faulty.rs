@@ -154,7 +154,7 @@ hand_on! {
             if self.faults.is_gone(claim.node) {
                 // A real worker finds itself lost by this and joins anew: its process was restarted.
                 let now = self.inner.now().await?;
-                return Ok(Claimed { jobs: Vec::new(), now, live: false, picked: 0, pauses: Default::default() });
+                return Ok(Claimed { jobs: Vec::new(), now, live: false, picked: 0, pauses: Default::default(), next_due: None });
             }
             let claimed = self.inner.claim(claim).await?;
             if !claimed.jobs.is_empty() && self.faults.crashes_after_claim(claim.node) {

@@ -104,6 +104,7 @@ impl Work {
             return Ok(leased);
         }
         let mut pace = Pace::new(Instant::now());
+        pace.falls_due(looks.due_at);
         let mut ask_at = Instant::now() + ASK_FIRST;
         loop {
             let now = Instant::now();
@@ -125,6 +126,7 @@ impl Work {
                     return Ok(leased);
                 }
                 pace.in_vain(why, Instant::now());
+                pace.falls_due(looks.due_at);
                 continue;
             }
             let wake_at = pace.next().min(ask_at).min(give_up);
@@ -265,12 +267,14 @@ struct Looks {
     from_start: bool,
     /// The pauses that the last look obeyed.
     pauses: Option<PausesSeen>,
+    /// When the next job falls due, as far as it saw.
+    due_at: Option<Instant>,
 }
 
 impl Looks {
     fn new(node: NodeId, queues: Vec<(String, u32)>, limit: u32, kinds: Arc<[KindAsk]>) -> Looks {
-        let (marks, from_start, pauses) = (Marks::new(), true, None);
-        Looks { node, queues, limit, kinds, marks, from_start, pauses }
+        let (marks, from_start, pauses, due_at) = (Marks::new(), true, None, None);
+        Looks { node, queues, limit, kinds, marks, from_start, pauses, due_at }
     }
 
     /// Whether this look is from the start.
@@ -307,6 +311,8 @@ impl Looks {
         // Marks have moved past what was paused.
         let before = self.pauses.replace(claimed.pauses);
         self.from_start |= before.is_some_and(|before| before.mark != claimed.pauses.mark);
+        let left = claimed.next_due.map(|at| at.since(claimed.now).min(LONGEST_WAIT));
+        self.due_at = left.map(|left| Instant::now() + left);
     }
 }
 

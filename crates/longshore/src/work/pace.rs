@@ -21,6 +21,8 @@ pub(super) struct Pace {
     /// Looks in a row that a hint asked for and that found nothing.
     in_vain: u32,
     woken: bool,
+    /// When a job falls due, which then counts as a hint.
+    due_at: Option<Instant>,
     not_before: Instant,
     again_at: Option<Instant>,
     poll_at: Instant,
@@ -38,28 +40,38 @@ impl Pace {
     /// A first look has found nothing by now.
     pub fn new(now: Instant) -> Pace {
         let poll_at = now + POLL_EVERY;
-        Pace { in_vain: 0, woken: false, not_before: now, again_at: None, poll_at }
+        Pace { in_vain: 0, woken: false, due_at: None, not_before: now, again_at: None, poll_at }
     }
 
     pub fn woken(&mut self) {
         self.woken = true;
     }
 
+    /// The next job falls due then, as far as the last look saw.
+    pub fn falls_due(&mut self, at: Option<Instant>) {
+        self.due_at = at;
+    }
+
     /// When the next look is due.
     pub fn next(&self) -> Instant {
         let hint = self.woken.then_some(self.not_before);
-        [hint, self.again_at].into_iter().flatten().fold(self.poll_at, Instant::min)
+        let due = self.due_at.map(|at| at.max(self.not_before));
+        [hint, due, self.again_at].into_iter().flatten().fold(self.poll_at, Instant::min)
     }
 
     /// Why it is, if it is.
     pub fn due(&self, now: Instant) -> Option<Why> {
         if now >= self.poll_at {
             Some(Why::Poll)
-        } else if self.woken && now >= self.not_before {
+        } else if self.is_hinted(now) && now >= self.not_before {
             Some(Why::Hint)
         } else {
             self.again_at.filter(|at| now >= *at).map(|_| Why::Again)
         }
+    }
+
+    fn is_hinted(&self, now: Instant) -> bool {
+        self.woken || self.due_at.is_some_and(|at| now >= at)
     }
 
     /// Such a look begins. Hints that come from now on ask for another one.

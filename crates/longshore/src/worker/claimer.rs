@@ -1,7 +1,5 @@
 //! The claim funnel: one claim at a time for all queues of the node.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,11 +18,11 @@ use crate::store::{Claim, Claimed, ClaimedJob, KindAsk, NodeId, PausesSeen, Queu
 /// A commit that shared its wake-up with an earlier one is found this long after it.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(60);
 
-/// A pause that ends later than this is asked about again meanwhile.
+/// What comes later than this is asked about again meanwhile.
 const LONGEST_NAP: Duration = Duration::from_secs(3_600);
 
-/// Of so many that ran here and run again the time is kept in mind.
-const MOST_DUE: usize = 10_000;
+/// Jobs that fall due one after the other are claimed together, at this distance.
+const DUE_APART: Duration = Duration::from_millis(5);
 
 /// What came back.
 pub(super) enum Looked {
@@ -53,14 +51,15 @@ pub(super) struct Claimer {
     /// A hint that came while a claim was under way, which may have looked before it.
     woken_meanwhile: bool,
     woken: bool,
-    /// After looks in vain a hint waits a moment; what is due does not.
+    /// After looks in vain a hint waits a moment, and what falls due with it; the poll does not.
     rest: Rest,
     is_due: bool,
     from_start: bool,
     poll_at: Instant,
     again_at: Option<Instant>,
-    /// When jobs fall due that ran here and run again, the soonest on top. The poll finds what is not noted.
-    due: BinaryHeap<Reverse<Instant>>,
+    /// When the next job falls due, as far as the last claim saw, or a run says that is repeated. The poll finds what
+    /// was scheduled since.
+    due_at: Option<Instant>,
     /// The pauses that the last claim obeyed.
     pauses: Option<PausesSeen>,
     /// When the first of them ends by itself.
@@ -88,7 +87,7 @@ impl Claimer {
             from_start: true,
             poll_at: Instant::now(),
             again_at: None,
-            due: BinaryHeap::new(),
+            due_at: None,
             pauses: None,
             resume_at: None,
             not_before: None,
@@ -105,10 +104,11 @@ impl Claimer {
         slots.all_may_have_more();
     }
 
-    /// A job that ran here waits so long, from now on, before it runs again.
+    /// A job falls due so long from now.
     pub fn due_in(&mut self, delay: Duration) {
-        if delay <= LONGEST_NAP && self.due.len() < MOST_DUE {
-            self.due.push(Reverse(Instant::now() + delay));
+        if delay <= LONGEST_NAP {
+            let at = Instant::now() + delay;
+            self.due_at = Some(self.due_at.map_or(at, |soonest| soonest.min(at)));
         }
     }
 
@@ -118,10 +118,9 @@ impl Claimer {
         if again {
             self.again_at = None;
         }
-        let mut fell_due = false;
-        while self.due.peek().is_some_and(|Reverse(at)| now >= *at) {
-            self.due.pop();
-            fell_due = true;
+        if self.due_at.is_some_and(|at| now >= at) {
+            self.due_at = None;
+            slots.all_may_have_more();
         }
         let resumed = self.resume_at.is_some_and(|at| now >= at);
         if resumed {
@@ -132,7 +131,7 @@ impl Claimer {
             // The idle poll is the look for stragglers.
             self.from_start |= self.marks.start_is_due(now);
             self.poll_at = now + self.poll_every;
-        } else if !again && !resumed && !fell_due {
+        } else if !again && !resumed {
             return;
         }
         self.is_due = true;
@@ -250,6 +249,9 @@ impl Claimer {
         if self.heed(&claimed) {
             slots.all_may_have_more();
         }
+        if let Some(at) = claimed.next_due {
+            self.due_in(at.since(claimed.now).max(DUE_APART.saturating_sub(took)));
+        }
         if short && sent.because_woken {
             self.again_at = Some(Instant::now() + LOOK_AGAIN_AFTER);
         }
@@ -287,8 +289,7 @@ impl Claimer {
             return None;
         }
         let rested = self.rest.until(now);
-        let due = self.due.peek().map(|Reverse(at)| *at);
-        [Some(self.poll_at), self.again_at, due, self.resume_at, self.not_before, rested]
+        [Some(self.poll_at), self.again_at, self.due_at, self.resume_at, self.not_before, rested]
             .into_iter()
             .flatten()
             .min()

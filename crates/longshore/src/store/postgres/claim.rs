@@ -100,7 +100,7 @@ fn version(version: u32) -> i32 {
 }
 
 /// Columns before the job's own.
-const HEADER: usize = 5;
+const HEADER: usize = 6;
 
 fn read(rows: &[PgRow], no: i64) -> Result<Claimed, sqlx::Error> {
     let first = rows.first().ok_or(sqlx::Error::RowNotFound)?;
@@ -113,6 +113,7 @@ fn read(rows: &[PgRow], no: i64) -> Result<Claimed, sqlx::Error> {
             mark: first.try_get::<Option<i64>, _>(3)?.unwrap_or(0),
             next_end: first.try_get(4)?,
         },
+        next_due: first.try_get(5)?,
     };
     for row in rows {
         if row.try_get::<Option<Uuid>, _>(HEADER)?.is_some() {

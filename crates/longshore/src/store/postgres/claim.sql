@@ -1,5 +1,5 @@
--- Takes queued jobs for a node. One header row (now, live, picked, what is paused), repeated beside each job; without
--- jobs it comes alone, with nulls.
+-- Takes queued jobs for a node. One header row (now, live, picked, what is paused, when the next job falls due if there
+-- was room for more), repeated beside each job; without jobs it comes alone, with nulls.
 -- $1 node · $2 claim number · $3 queues · $4 limit of each · $5 kinds · $6, $7 the marks' run_at and id, ten per
 -- queue · $8 now, of a test's clock · $9 for each kind the greatest version of a payload that the node decodes.
 -- $10 most of all queues together, or null
@@ -55,12 +55,26 @@ got as (
 note as (
     insert into longshore.claim (node, no, ids)
     select $1::uuid, $2::bigint, array_agg(g.id) from got g having count(*) > 0)
-select h.now, h.live, h.picked, h.mark, h.next_end, g.id, g.kind, g.queue, g.priority, g.run_at, g.attempt, g.max_attempts,
+select h.now, h.live, h.picked, h.mark, h.next_end, h.next_due, g.id, g.kind, g.queue, g.priority, g.run_at, g.attempt, g.max_attempts,
     g.backoff::text as backoff, g.timeout_ms, g.meta::text as meta,
     case when g.payload is not null then g.payload::text
         else (select p.payload::text from longshore.payload p where p.id = g.id)
     end as payload, g.payload_version, g.redacted
 from (
-    select c.now, exists (select from me) as live, (select count(*) from picked) as picked, s.mark, s.next_end
+    select c.now, exists (select from me) as live, (select count(*) from picked) as picked, s.mark, s.next_end,
+        case when (select count(*) from picked)
+            < (select least(sum(q.most), $10::bigint) from unnest($4::int[]) q (most)) then (
+            -- One look at the claim index for each lane, whatever the job is.
+            select min(x.run_at)
+            from unnest($3::text[]) q (queue)
+                cross join generate_series(0, 9) lane
+                cross join lateral (
+                    select job.run_at
+                    from longshore.job
+                    where job.queue = q.queue and job.priority = lane
+                      and job.run_at > (select k.now from clock k) and job.part_key is null
+                    order by job.run_at, job.id
+                    limit 1) x)
+        end as next_due
     from clock c, paused s) h
     left join got g on true

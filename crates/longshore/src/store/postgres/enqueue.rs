@@ -41,7 +41,7 @@ pub(super) struct Added {
     ids: HashSet<Uuid>,
     /// The answers of jobs that were not added because of their key.
     pub instead: HashMap<Uuid, Enqueued>,
-    pub due: bool,
+    pub soon: bool,
     pub early: bool,
 }
 
@@ -49,7 +49,7 @@ impl Added {
     pub(super) fn wake(&self) -> Option<Wake> {
         match self {
             Added { early: true, .. } => Some(Wake::LookFromStart),
-            Added { due: true, .. } => Some(Wake::Look),
+            Added { soon: true, .. } => Some(Wake::Look),
             _ => None,
         }
     }
@@ -240,9 +240,9 @@ pub(super) async fn add_batch(
         fresh.retain(|(id, ..)| !gone.contains(id));
         lay_aside(conn, batch, &fresh, how).await?;
     }
-    for (id, due, early) in fresh {
+    for (id, soon, early) in fresh {
         added.ids.insert(id);
-        added.due |= due;
+        added.soon |= soon;
         added.early |= early;
     }
     Ok(())

@@ -46,14 +46,15 @@ aside as (
     order by i.id
     -- A repeat of a job that ended may find its payload kept; see forget.sql.
     on conflict (id) do nothing)
-select a.id, a.run_at <= c.now as due,
+-- Soon: the poll of other nodes would be too late.
+select a.id, a.run_at <= c.now + interval '1 second' as soon,
     -- Below where other nodes' low-water marks may stand.
     a.run_at < c.now - interval '1 second' as early,
     case when $16::boolean then (
         select longshore.tell(
             case when bool_or(n.run_at < k.now - interval '1 second') then 'start' else 'look' end)::text
         from added n, clock k
-        where n.run_at <= k.now
+        where n.run_at <= k.now + interval '1 second'
         having count(*) > 0)
     end as told
 from added a, clock c

@@ -47,9 +47,11 @@ async fn take_rows(
     claim: &Claim<'_>,
     now: Timestamp,
 ) -> sqlx::Result<Claimed> {
+    let queues: Vec<&str> = claim.queues.iter().map(|ask| ask.queue.as_str()).collect();
     let row = sqlx::query(CLAIM.step("live"))
         .bind(claim.node.0)
         .bind(now.as_micros())
+        .bind(super::json_array(&queues))
         .fetch_one(&mut *conn)
         .await?;
     let (live, paused) = (row.try_get::<i64, _>("live")?, Paused::read(row.try_get("paused")?));
@@ -83,7 +85,16 @@ async fn take_rows(
         }
     }
     ClaimedJob::sort(&mut jobs);
-    Ok(Claimed { picked: jobs.len(), jobs, now, live: live == 1, pauses: paused.seen() })
+    let (picked, live, pauses) = (jobs.len(), live == 1, paused.seen());
+    let next_due: Option<i64> = row.try_get("next_due")?;
+    let next_due = next_due.filter(|_| picked < room(claim)).map(Timestamp::from_micros);
+    Ok(Claimed { jobs, now, live, picked, pauses, next_due })
+}
+
+/// How many jobs it asks for.
+fn room(claim: &Claim<'_>) -> usize {
+    let queues: usize = claim.queues.iter().map(|ask| ask.limit as usize).sum();
+    claim.most.map_or(queues, |most| queues.min(most as usize))
 }
 
 /// One job of a claim, as its step `take` answers it.

@@ -3,10 +3,17 @@
 -- LATERAL. The compound LIMIT stops before a lane that is not needed.
 
 -- step: live
--- Whether the node lives, and what is paused: a JSON array of [scope, name, mark, until]. $1 node · $2 now
+-- Whether the node lives, what is paused: a JSON array of [scope, name, mark, until], and when the next job falls due,
+-- whatever it is. $1 node · $2 now · $3 queues, a JSON array
 SELECT count(*) AS live, (
     SELECT json_group_array(json_array(scope, name, mark, until)) FROM longshore_pause
-    WHERE until IS NULL OR until > $2) AS paused
+    WHERE until IS NULL OR until > $2) AS paused, (
+    SELECT min((
+        SELECT run_at FROM longshore_job
+        WHERE queue = q.value AND priority = lane.value AND run_at > $2
+            AND node IS NULL AND dead_at IS NULL AND cancel_at IS NULL AND blocked_on = 0 AND part_key IS NULL
+        ORDER BY run_at, id LIMIT 1))
+    FROM json_each($3) AS q, json_each('[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]') AS lane) AS next_due
 FROM longshore_node WHERE id = $1 AND lost_at IS NULL;
 
 -- step: take

@@ -42,6 +42,28 @@ pub async fn each_queue_gives_up_to_its_limit(t: Harness) {
     assert!(node.claim_from(&[ask("a", 9)], &[]).await.is_empty());
 }
 
+pub async fn a_claim_with_room_says_when_the_next_job_falls_due(t: Harness) {
+    let now = t.now().await;
+    t.enqueue_all(&jobs(2)).await;
+    for (queue, minutes) in [("default", 30), ("default", 20), ("other", 10), ("nobody", 5)] {
+        t.enqueue(job().queue(queue).priority(7).run_at(now.plus(minutes * MINUTE))).await;
+    }
+    let node = t.node().await;
+    let both = [ask("default", 9), ask("other", 9)];
+
+    assert_eq!(node.look(&[ask("default", 1)], &[KIND]).await.next_due, None, "it is full");
+    let room = node.look(&[ask("default", 2)], &[KIND]).await;
+    assert_eq!((room.jobs.len(), room.next_due), (1, Some(now.plus(20 * MINUTE))));
+    assert_eq!(node.look(&both, &["unknown"]).await.next_due, Some(now.plus(10 * MINUTE)));
+
+    t.advance(10 * MINUTE);
+    let one = node.look(&both, &[KIND]).await;
+    assert_eq!((one.jobs.len(), one.next_due), (1, Some(now.plus(20 * MINUTE))));
+    t.advance(HOUR);
+    let last = node.look(&both, &[KIND]).await;
+    assert_eq!((last.jobs.len(), last.next_due), (2, None));
+}
+
 pub async fn a_limit_counts_over_all_priorities(t: Harness) {
     let all: Vec<NewJob> = (0..30).map(|n| job().priority(9 - n % 10)).collect();
     t.enqueue_all(&all).await;

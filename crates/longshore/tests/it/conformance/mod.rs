@@ -61,6 +61,7 @@ macro_rules! conformance {
             claim: [
                 the_smallest_priority_then_the_oldest_then_the_smallest_id,
                 each_queue_gives_up_to_its_limit,
+                a_claim_with_room_says_when_the_next_job_falls_due,
                 a_limit_counts_over_all_priorities,
                 an_unknown_kind_is_never_claimed,
                 a_future_job_is_never_claimed_before_its_time,

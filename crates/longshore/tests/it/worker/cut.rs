@@ -297,8 +297,9 @@ pub async fn claims_pause_while_results_pile_up(d: Arc<Desk>) {
     // Long enough for several more claims, if any were made.
     tokio::time::sleep(SECOND).await;
     let most = worker.health().unwritten;
-    assert!(most <= 2_100, "{most} results wait, and it still claimed");
-    assert!(d.count(State::Queued).await >= 1_900, "the rest is left for others");
+    // 1,500 stop it; a claim may be under way then, and two claims' worth of jobs lie ready.
+    assert!(most <= 3_000, "{most} results wait, and it still claimed");
+    assert!(d.count(State::Queued).await >= 1_000, "the rest is left for others");
     tx.roll_back().await;
 
     until("all are written", async || worker.health().finished_total == 4_000).await;

@@ -343,6 +343,7 @@ macro_rules! every_worker_case {
             wakes: [
                 an_idle_worker_starts_a_job_at_once,
                 what_runs_again_after_a_while_does_so_in_time,
+                what_is_scheduled_starts_in_time,
                 retries_rescues_and_what_is_given_back_start_at_once,
                 a_commit_of_another_process_starts_a_job_at_once,
                 a_callers_commit_wakes_an_idle_worker,

@@ -47,6 +47,16 @@ pub async fn what_runs_again_after_a_while_does_so_in_time(d: Arc<Desk>) {
     worker.stop().await;
 }
 
+/// The first is so near that its enqueue tells of it. Each further one is seen by the claim of the one before.
+pub async fn what_is_scheduled_starts_in_time(d: Arc<Desk>) {
+    let worker = idle(&d).await;
+    let far = d.enqueue(job().priority(9).run_in(1_500 * MILLI)).await;
+    let near = d.enqueue(job().run_in(300 * MILLI)).await;
+    d.comes_to(near, State::Succeeded).await;
+    d.comes_to(far, State::Succeeded).await;
+    worker.stop().await;
+}
+
 pub async fn retries_rescues_and_what_is_given_back_start_at_once(d: Arc<Desk>) {
     let worker = idle(&d).await;
 
