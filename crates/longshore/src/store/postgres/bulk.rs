@@ -14,8 +14,8 @@ use crate::time::Timestamp;
 
 use super::PostgresStore;
 use super::copy::Rows;
-use super::enqueue::{Call, DOING, How, add_all};
-use super::error::{Fault, sqlstate};
+use super::enqueue::{Call, DOING, How, add_all, is_clash};
+use super::error::Fault;
 use super::session::{Session, within};
 
 const COPY: &str = include_str!("copy.sql");
@@ -128,7 +128,7 @@ impl Whole {
         conn.execute("SAVEPOINT longshore_copy").await?;
         match copy_all(conn, jobs, now).await {
             Ok(()) => {}
-            Err(error) if sqlstate(&error).as_deref() == Some("23505") => {
+            Err(error) if is_clash(&error) => {
                 conn.execute("ROLLBACK TO SAVEPOINT longshore_copy").await?;
                 return Ok(false);
             }

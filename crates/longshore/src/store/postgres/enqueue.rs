@@ -20,6 +20,7 @@ use super::session::{Session, within};
 use super::unique;
 
 const ENQUEUE: &str = include_str!("enqueue.sql");
+const FRESH: &str = include_str!("enqueue_fresh.sql");
 const FORGET: &str = include_str!("forget.sql");
 /// For a transaction of somebody else's driver; `client/sql_call.rs` makes its parameter.
 pub(crate) const ENQUEUE_CALL: &str = include_str!("enqueue_call.sql");
@@ -76,17 +77,27 @@ pub(super) struct How {
     pub repeat: Repeat,
     /// Other nodes are told by the statement itself, from inside the transaction.
     pub tell: bool,
+    /// An id that is there already may fail the transaction: whoever has it tries again, as a repeat.
+    pub may_clash: bool,
 }
 
 impl How {
     /// Telling nobody: after a commit of ours others are told apart from it.
     pub(super) fn silent(named: bool, now: Option<Timestamp>, repeat: Repeat) -> How {
-        How { named, now, repeat, tell: false }
+        How { named, now, repeat, tell: false, may_clash: false }
     }
 
     pub(super) fn query<'q>(&self, sql: &'static str) -> Query<'q, Postgres, PgArguments> {
         super::session::sent();
         sqlx::query(sql).persistent(self.named)
+    }
+
+    /// Whether the short statement does for them.
+    fn are_fresh(&self, batch: &[&NewJob]) -> bool {
+        let plain = |job: &&NewJob| {
+            job.tags.is_empty() && job.redacted.is_empty() && job.payload.len() <= MAX_INLINE_BYTES
+        };
+        self.may_clash && !batch.iter().any(|job| self.may_have_ended(job)) && batch.iter().all(plain)
     }
 
     pub(super) fn may_have_ended(&self, job: &NewJob) -> bool {
@@ -106,7 +117,7 @@ impl PostgresStore {
     async fn add_waiting(
         &self,
         jobs: &[NewJob],
-        repeat: Repeat,
+        mut repeat: Repeat,
         key_wait: Duration,
     ) -> Result<Vec<Enqueued>> {
         if jobs.is_empty() {
@@ -115,11 +126,16 @@ impl PostgresStore {
         let call = Call::of(jobs);
         let mut tries = Tries::repeatable(DOING);
         let added = loop {
-            let repeat = if tries.lost_a_reply() { Repeat::Yes } else { repeat };
+            if tries.lost_a_reply() {
+                repeat = Repeat::Yes;
+            }
             match within(self.patience(), self.try_add(&call, repeat, key_wait)).await {
                 Ok(added) => break added,
                 Err(Fault::Db(error)) if sqlstate(&error).as_deref() == Some("55P03") => {
                     return Err(StoreError::KeyBusy);
+                }
+                Err(Fault::Db(error)) if repeat == Repeat::No && is_clash(&error) => {
+                    repeat = Repeat::Yes;
                 }
                 Err(fault) => tries.after(self, fault).await?,
             }
@@ -137,6 +153,7 @@ impl PostgresStore {
         key_wait: Duration,
     ) -> Result<Added, Fault> {
         let how = How::silent(self.named(), self.clock.fixed(), repeat);
+        let how = How { may_clash: true, ..how };
         let mut session = match call.is_one_statement(how) {
             true => Session::often(&self.pools.adds, self.mode).await?,
             false => Session::transaction(&self.pools.general, self.mode).await?,
@@ -227,7 +244,11 @@ pub(super) async fn add_batch(
     added: &mut Added,
 ) -> Result<(), sqlx::Error> {
     let mut fresh: Vec<(Uuid, bool, bool)> = Vec::with_capacity(batch.len());
-    for row in insert(batch, keys, how).fetch_all(&mut *conn).await? {
+    let insert = match keys.is_none() && how.are_fresh(batch) {
+        true => insert_fresh(batch, how),
+        false => insert(batch, keys, how),
+    };
+    for row in insert.fetch_all(&mut *conn).await? {
         fresh.push((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?));
     }
     if batch.iter().any(|job| how.may_have_ended(job)) && !fresh.is_empty() {
@@ -246,6 +267,11 @@ pub(super) async fn add_batch(
         added.early |= early;
     }
     Ok(())
+}
+
+/// An id that is there already.
+pub(super) fn is_clash(error: &sqlx::Error) -> bool {
+    sqlstate(error).as_deref() == Some("23505")
 }
 
 /// The payloads of a repeat once more: what kept them may have been pruned between our statements.
@@ -361,4 +387,24 @@ fn insert(
         .bind(how.tell)
         .bind(columns.versions)
         .bind(columns.redacted)
+}
+
+fn insert_fresh(batch: &[&NewJob], how: How) -> Query<'static, Postgres, PgArguments> {
+    let mut columns = Columns::default();
+    batch.iter().for_each(|job| columns.push(job));
+    how.query(FRESH)
+        .bind(columns.ids)
+        .bind(columns.kinds)
+        .bind(columns.queues)
+        .bind(columns.priorities)
+        .bind(columns.run_ats)
+        .bind(columns.delays)
+        .bind(columns.max_attempts)
+        .bind(columns.backoffs)
+        .bind(columns.timeouts)
+        .bind(columns.retains)
+        .bind(columns.metas)
+        .bind(columns.payloads)
+        .bind(columns.versions)
+        .bind(how.now)
 }
