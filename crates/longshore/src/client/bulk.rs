@@ -36,14 +36,15 @@ impl Client {
 
     async fn send_all<I>(
         &self,
-        first: Vec<NewJob>,
+        mut first: Vec<NewJob>,
         mut source: Source<'_, I>,
     ) -> Result<Vec<Enqueued>>
     where
         I: Iterator<Item: Into<NewJob>> + Send,
     {
-        let second = source.part(PART_JOBS)?;
-        if second.is_empty() {
+        // One more tells; not a whole part, for which the database would wait.
+        let more = source.part(1)?;
+        if more.is_empty() {
             let tally = self.tally(&first);
             let added =
                 self.call(|store| async move { store.enqueue(&first, Repeat::No).await }).await?;
@@ -52,13 +53,14 @@ impl Client {
             self.run_inline(&added).await?;
             return Ok(added);
         }
+        first.extend(more);
         // One on its way, one under way: reading goes on meanwhile.
         let (send, parts) = mpsc::channel(1);
         let store = Arc::clone(self.store());
         let engine: &Engine = self.engine();
         let added = engine.spawn(async move { store.enqueue_parts(parts).await });
         let mut tally = Tally::default();
-        for part in [Ok(first), Ok(second)].into_iter().chain(source) {
+        for part in std::iter::once(Ok(first)).chain(source) {
             let part = match part {
                 Ok(jobs) => {
                     tally.add(self.metrics(), &jobs);

@@ -104,7 +104,10 @@ mod tests {
         let mut marks = Marks::new();
         let asks = [QueueAsk { queue: "q".into(), limit, marks: marks.of("q") }];
         let now = Timestamp::from_micros(60_000_000);
-        marks.learn(&asks, &Claimed { jobs, now, live: true, picked, pauses: Default::default(), next_due: None });
+        marks.learn(
+            &asks,
+            &Claimed { jobs, now, live: true, picked, pauses: Default::default(), next_due: None },
+        );
         marks.of("q")
     }
 

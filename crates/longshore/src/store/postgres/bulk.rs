@@ -72,6 +72,8 @@ impl PostgresStore {
 struct Whole {
     answers: Vec<Enqueued>,
     early: bool,
+    /// Of all its `COPY`s: it is asked for once.
+    now: Option<Timestamp>,
     ids: HashSet<Uuid>,
     /// Jobs with a key, and their places: keys are taken at the end, all in one order.
     keyed: Vec<(usize, NewJob)>,
@@ -119,12 +121,13 @@ impl Whole {
         jobs: &[NewJob],
         how: How,
     ) -> Result<bool, Fault> {
-        let now = match how.now {
+        let now = match self.now.or(how.now) {
             Some(now) => now,
             None => {
                 how.query("select statement_timestamp()").fetch_one(&mut *conn).await?.try_get(0)?
             }
         };
+        self.now = Some(now);
         conn.execute("SAVEPOINT longshore_copy").await?;
         match copy_all(conn, jobs, now).await {
             Ok(()) => {}

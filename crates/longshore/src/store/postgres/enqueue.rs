@@ -97,7 +97,9 @@ impl How {
         let plain = |job: &&NewJob| {
             job.tags.is_empty() && job.redacted.is_empty() && job.payload.len() <= MAX_INLINE_BYTES
         };
-        self.may_clash && !batch.iter().any(|job| self.may_have_ended(job)) && batch.iter().all(plain)
+        self.may_clash
+            && !batch.iter().any(|job| self.may_have_ended(job))
+            && batch.iter().all(plain)
     }
 
     pub(super) fn may_have_ended(&self, job: &NewJob) -> bool {
