@@ -6,8 +6,8 @@ use crate::job::NewJob;
 
 use super::StoreError;
 
-/// The most jobs of one part: enough for a `COPY` to pay, and few, since the next is read while one is written.
-pub(crate) const PART_JOBS: usize = 2_000;
+/// The most jobs of one part.
+pub(crate) const PART_JOBS: usize = 5_000;
 /// The most bytes of one part, unless a single job has more.
 pub(crate) const PART_BYTES: usize = 4 << 20;
 
