@@ -20,7 +20,7 @@ pub(super) const GO: &str = "go";
 /// To a child: claim and finish, one after the other, without a worker.
 pub(super) const LOOP: &str = "loop";
 
-/// What starts a child: a program that calls [`child`] on the same database.
+/// What starts a child: a program that calls [`child`](super::child()) on the same database.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The executable.
