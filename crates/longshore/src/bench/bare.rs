@@ -170,6 +170,17 @@ fn held(job: &ClaimedJob) -> Held {
     Held { id: job.id, lease: job.lease }
 }
 
+/// So many jobs, at most so many of them in each batch.
+pub(super) fn batches(
+    numbers: std::ops::Range<u32>,
+    each: u32,
+    make: fn(u32) -> NewJob,
+) -> Vec<Vec<NewJob>> {
+    let end = numbers.end;
+    let batch = |first: u32| (first..end.min(first + each)).map(make).collect();
+    numbers.step_by(each as usize).map(batch).collect()
+}
+
 /// Enqueues so many in batches, one after the other; jobs a second. They are made before the clock runs.
 pub(super) async fn enqueue(
     store: &dyn Store,
@@ -177,11 +188,7 @@ pub(super) async fn enqueue(
     make: fn(u32) -> NewJob,
 ) -> Result<f64> {
     let jobs = f64::from(numbers.end - numbers.start);
-    let end = numbers.end;
-    let batches: Vec<Vec<NewJob>> = numbers
-        .step_by(A_STATEMENT as usize)
-        .map(|first| (first..end.min(first + A_STATEMENT)).map(make).collect())
-        .collect();
+    let batches = batches(numbers, A_STATEMENT, make);
     let from = Instant::now();
     for batch in &batches {
         store.enqueue(batch, Repeat::No).await?;

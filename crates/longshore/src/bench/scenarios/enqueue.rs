@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::super::bare::batches;
 use super::super::scenario::Stage;
 use super::super::seen::job;
 use super::super::throughput::A_CALL;
 use super::super::{Desk, Refused, callers, load};
-use crate::job::NewJob;
 
 const UNIT: &str = "jobs/s";
 /// Callers that work in transactions of their own.
@@ -35,10 +35,7 @@ pub(in super::super) async fn run(stage: &mut Stage) -> Result<(), Refused> {
     let figure = f64::from(jobs) / from.elapsed().as_secs_f64();
     check(stage, jobs).await?;
     stage.beside("by the list", UNIT, figure, floor);
-    let calls: Vec<Vec<NewJob>> = (0..jobs)
-        .step_by(A_CALL as usize)
-        .map(|first| (first..jobs.min(first + A_CALL)).map(job).collect())
-        .collect();
+    let calls = batches(0..jobs, A_CALL, job);
     if let Some(took) = stage.client.store().meter().plain_copy(&calls).await? {
         let plain = f64::from(jobs) / took.as_secs_f64();
         stage.beside("by the list, beside plain COPY", UNIT, figure, plain);

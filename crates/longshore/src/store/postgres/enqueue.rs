@@ -246,11 +246,7 @@ pub(super) async fn add_batch(
     added: &mut Added,
 ) -> Result<(), sqlx::Error> {
     let mut fresh: Vec<(Uuid, bool, bool)> = Vec::with_capacity(batch.len());
-    let insert = match keys.is_none() && how.are_fresh(batch) {
-        true => insert_fresh(batch, how),
-        false => insert(batch, keys, how),
-    };
-    for row in insert.fetch_all(&mut *conn).await? {
+    for row in insert(batch, keys, how).fetch_all(&mut *conn).await? {
         fresh.push((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?));
     }
     if batch.iter().any(|job| how.may_have_ended(job)) && !fresh.is_empty() {
@@ -363,14 +359,17 @@ impl<'a> Columns<'a> {
     }
 }
 
+/// The statement for a batch, the short one where it does.
 fn insert(
     batch: &[&NewJob],
     keys: Option<Vec<&str>>,
     how: How,
 ) -> Query<'static, Postgres, PgArguments> {
+    let fresh = keys.is_none() && how.are_fresh(batch);
     let mut columns = Columns::default();
     batch.iter().for_each(|job| columns.push(job));
-    how.query(ENQUEUE)
+    let query = how
+        .query(if fresh { FRESH } else { ENQUEUE })
         .bind(columns.ids)
         .bind(columns.kinds)
         .bind(columns.queues)
@@ -380,7 +379,15 @@ fn insert(
         .bind(columns.max_attempts)
         .bind(columns.backoffs)
         .bind(columns.timeouts)
-        .bind(columns.retains)
+        .bind(columns.retains);
+    if fresh {
+        return query
+            .bind(columns.metas)
+            .bind(columns.payloads)
+            .bind(columns.versions)
+            .bind(how.now);
+    }
+    query
         .bind(columns.tags)
         .bind(columns.metas)
         .bind(columns.payloads)
@@ -389,24 +396,4 @@ fn insert(
         .bind(how.tell)
         .bind(columns.versions)
         .bind(columns.redacted)
-}
-
-fn insert_fresh(batch: &[&NewJob], how: How) -> Query<'static, Postgres, PgArguments> {
-    let mut columns = Columns::default();
-    batch.iter().for_each(|job| columns.push(job));
-    how.query(FRESH)
-        .bind(columns.ids)
-        .bind(columns.kinds)
-        .bind(columns.queues)
-        .bind(columns.priorities)
-        .bind(columns.run_ats)
-        .bind(columns.delays)
-        .bind(columns.max_attempts)
-        .bind(columns.backoffs)
-        .bind(columns.timeouts)
-        .bind(columns.retains)
-        .bind(columns.metas)
-        .bind(columns.payloads)
-        .bind(columns.versions)
-        .bind(how.now)
 }
