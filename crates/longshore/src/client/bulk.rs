@@ -11,9 +11,6 @@ use crate::job::NewJob;
 use crate::store::{Enqueued, PART_BYTES, PART_JOBS, Part, Repeat, Result, StoreError};
 use crate::trace::Sending;
 
-/// Up to so many jobs go as one call, which is repeated by itself when its reply is lost.
-const SMALL: usize = 1_000;
-
 impl Client {
     /// Adds all of `jobs` or none; answers in order. They may be any number: more than a thousand are
     /// taken from the iterator and sent in parts, all in one transaction, so that memory holds a part
@@ -27,7 +24,8 @@ impl Client {
         I::IntoIter: Send,
     {
         let mut source = Source { jobs: jobs.into_iter(), client: self, taken: 0, sending: None };
-        let first = source.part(SMALL)?;
+        // No more than a part go as one call, which is repeated by itself when its reply is lost.
+        let first = source.part(PART_JOBS)?;
         let Some(sending) = source.sending.clone() else { return Ok(Vec::new()) };
         let added = sending.clone().around(self.send_all(first, source)).await?;
         sending.counted(added.len());

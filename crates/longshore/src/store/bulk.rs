@@ -6,8 +6,8 @@ use crate::job::NewJob;
 
 use super::StoreError;
 
-/// The most jobs of one part.
-pub(crate) const PART_JOBS: usize = 5_000;
+/// The most jobs of one part: few, so that the database works on the first while the next is read.
+pub(crate) const PART_JOBS: usize = 1_000;
 /// The most bytes of one part, unless a single job has more.
 pub(crate) const PART_BYTES: usize = 4 << 20;
 

@@ -8,9 +8,9 @@ use sqlx::postgres::PgPoolOptions;
 use sqlx::{Executor, PgPool, Postgres, Row, Transaction};
 
 use super::PostgresStore;
-use super::bulk::job_rows;
-use super::copy;
+use super::copy::{self, Copy};
 use super::error::sort;
+use super::stretch::job_rows;
 use crate::bench::{Counts, Desk, Meter, OwnTx, Rows, Written};
 use crate::job::NewJob;
 use crate::store::{Conn, Result, Tx};
@@ -115,11 +115,16 @@ impl Meter for PostgresStore {
     async fn plain_copy(&self, calls: &[Vec<NewJob>]) -> Result<Option<Duration>> {
         let mut conn = self.pools.general.acquire().await.map_err(|e| sort(DOING, e))?;
         let now = Timestamp::now();
-        let rows: Vec<copy::Rows> = calls.iter().map(|call| job_rows(call, now)).collect();
+        let rows = |call: &Vec<NewJob>| {
+            let mut rows = copy::Rows::new();
+            job_rows(&mut rows, call, now);
+            rows
+        };
+        let calls: Vec<copy::Rows> = calls.iter().map(rows).collect();
         conn.execute(PLAIN).await.map_err(|e| sort(DOING, e))?;
         let from = Instant::now();
-        for rows in rows {
-            rows.send(&mut conn, PLAIN_COPY).await.map_err(|e| sort(DOING, e))?;
+        for rows in calls {
+            Copy::at_once(&mut conn, PLAIN_COPY, rows).await.map_err(|e| sort(DOING, e))?;
         }
         let took = from.elapsed();
         conn.execute("drop table longshore.bench_plain").await.map_err(|e| sort(DOING, e))?;

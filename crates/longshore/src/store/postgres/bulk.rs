@@ -3,28 +3,24 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use sqlx::{Executor, PgConnection, Row};
+use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::job::NewJob;
-use crate::job::new::MAX_INLINE_BYTES;
 use crate::store::bulk::left;
 use crate::store::{Enqueued, Part, Parts, Repeat, Result, Wake};
 use crate::time::Timestamp;
 
 use super::PostgresStore;
-use super::copy::Rows;
-use super::enqueue::{Call, DOING, How, add_all, is_clash};
+use super::enqueue::{Call, DOING, How, add_all};
 use super::error::Fault;
 use super::session::{Session, within};
+use super::stretch::{Stretch, settle};
 
-const COPY: &str = include_str!("copy.sql");
-const COPY_ASIDE: &str = include_str!("copy_aside.sql");
-
-/// Where a `COPY` of fewer jobs would not pay.
-const FEW: usize = 100;
 /// Others' low-water marks may stand here.
 const EARLY: Duration = Duration::from_secs(1);
+/// How long an open `COPY` waits for the next part: an end of it costs some round trips.
+const GAP: Duration = Duration::from_millis(100);
 
 impl PostgresStore {
     pub(super) async fn add_parts(&self, parts: Parts) -> Result<Vec<Enqueued>> {
@@ -42,11 +38,16 @@ impl PostgresStore {
         let mut session = Session::transaction(&self.pools.general, self.mode).await?;
         session.wait_for_rows(self.options.busy_for).await?;
         let how = How::silent(self.named(), self.clock.fixed(), Repeat::No);
-        let mut whole = Whole::default();
+        let mut whole = Whole { patience: self.patience(), ..Whole::default() };
+        let mut next = parts.recv().await;
         loop {
-            match parts.recv().await {
+            next = match next {
                 Some(Part::Jobs(jobs)) => {
-                    within(self.patience(), whole.add(session.conn(), jobs, how)).await?;
+                    whole.add(session.conn(), jobs, &mut parts, how).await?;
+                    match whole.beyond.take() {
+                        Some(part) => Some(part),
+                        None => parts.recv().await,
+                    }
                 }
                 Some(Part::End) => break,
                 Some(Part::Abort(error)) => {
@@ -57,13 +58,27 @@ impl PostgresStore {
                     session.undo().await?;
                     return Err(left(DOING).into());
                 }
-            }
+            };
         }
         // Never repeated: a `COPY` knows no "on conflict", so a lost reply is the caller's to handle.
         let taken = whole.take_keys(session.conn(), how).await;
         session.end(taken).await?;
         let wake = if whole.early { Wake::LookFromStart } else { Wake::Look };
         Ok((whole.answers, wake))
+    }
+}
+
+/// Jobs that wait for no key, and their places among those of the call.
+#[derive(Default)]
+pub(super) struct Plain {
+    pub jobs: Vec<NewJob>,
+    pub places: Vec<usize>,
+}
+
+impl Plain {
+    /// Ids of callers' own may be there already; to find out is another statement.
+    pub fn are_fresh(&self) -> bool {
+        self.jobs.iter().all(|job| !job.id_is_callers)
     }
 }
 
@@ -77,17 +92,32 @@ struct Whole {
     ids: HashSet<Uuid>,
     /// Jobs with a key, and their places: keys are taken at the end, all in one order.
     keyed: Vec<(usize, NewJob)>,
+    /// A message that was read while a `COPY` was open, and is not for it.
+    beyond: Option<Part>,
+    /// How long a statement may take.
+    patience: Duration,
 }
 
 impl Whole {
+    /// Adds a part, and the next ones with it if they may share its `COPY`.
     async fn add(
         &mut self,
         conn: &mut PgConnection,
         jobs: Vec<NewJob>,
+        parts: &mut Parts,
         how: How,
     ) -> Result<(), Fault> {
-        let mut plain = Vec::with_capacity(jobs.len());
-        let mut places = Vec::with_capacity(jobs.len());
+        let plain = self.sift(jobs);
+        let others = match Stretch::pays(&plain) {
+            true => self.copy(conn, plain, parts, how).await?,
+            false => plain,
+        };
+        within(self.patience, self.insert(conn, &others, how)).await
+    }
+
+    /// Sets aside what does not go now: jobs with keys, and those that the call has twice.
+    fn sift(&mut self, jobs: Vec<NewJob>) -> Plain {
+        let mut plain = Plain::default();
         for job in jobs {
             let at = self.answers.len();
             self.answers.push(Enqueued::added(job.id));
@@ -96,31 +126,52 @@ impl Whole {
             } else if job.unique.is_some() {
                 self.keyed.push((at, job));
             } else {
-                plain.push(job);
-                places.push(at);
+                plain.jobs.push(job);
+                plain.places.push(at);
             }
         }
-        let fresh = plain.len() >= FEW && plain.iter().all(|job| !job.id_is_callers);
-        if fresh && self.copy(conn, &plain, how).await? {
-            return Ok(());
-        }
-        if !plain.is_empty() {
-            let added = add_all(conn, &Call::of(&plain), how).await?;
-            self.early |= added.early;
-            for (at, answer) in places.into_iter().zip(added.answers(&plain)) {
-                self.answers[at] = answer;
-            }
-        }
-        Ok(())
+        plain
     }
 
-    /// False if one of them is there already: then nothing was done.
+    /// One `COPY`, for as long as parts come that it can take. Answers the jobs of the first that it cannot.
     async fn copy(
         &mut self,
         conn: &mut PgConnection,
-        jobs: &[NewJob],
+        mut plain: Plain,
+        parts: &mut Parts,
         how: How,
-    ) -> Result<bool, Fault> {
+    ) -> Result<Plain, Fault> {
+        let now = self.now(conn, how).await?;
+        let mut others = Plain::default();
+        let mut stretch = within(self.patience, Stretch::begin(conn, now)).await?;
+        loop {
+            within(self.patience, stretch.send(plain)).await?;
+            if stretch.is_full() {
+                break;
+            }
+            // Not for long: so nothing is left open for a caller that hangs.
+            match tokio::time::timeout(GAP, parts.recv()).await {
+                Ok(Some(Part::Jobs(jobs))) => plain = self.sift(jobs),
+                Ok(part) => {
+                    self.beyond = part;
+                    break;
+                }
+                Err(_) => break,
+            }
+            if !plain.are_fresh() {
+                others = plain;
+                break;
+            }
+        }
+        let (sent, ended) = within(self.patience, async { Ok(stretch.end().await) }).await?;
+        match within(self.patience, settle(conn, &sent.jobs, ended)).await? {
+            true => self.early |= sent.jobs.iter().any(|job| job.due.at(now) < now.minus(EARLY)),
+            false => within(self.patience, self.insert(conn, &sent, how)).await?,
+        }
+        Ok(others)
+    }
+
+    async fn now(&mut self, conn: &mut PgConnection, how: How) -> Result<Timestamp, Fault> {
         let now = match self.now.or(how.now) {
             Some(now) => now,
             None => {
@@ -128,18 +179,22 @@ impl Whole {
             }
         };
         self.now = Some(now);
-        conn.execute("SAVEPOINT longshore_copy").await?;
-        match copy_all(conn, jobs, now).await {
-            Ok(()) => {}
-            Err(error) if is_clash(&error) => {
-                conn.execute("ROLLBACK TO SAVEPOINT longshore_copy").await?;
-                return Ok(false);
-            }
-            Err(error) => return Err(error.into()),
+        Ok(now)
+    }
+
+    /// By statements that look for what is there already.
+    async fn insert(
+        &mut self,
+        conn: &mut PgConnection,
+        plain: &Plain,
+        how: How,
+    ) -> Result<(), Fault> {
+        let added = add_all(conn, &Call::of(&plain.jobs), how).await?;
+        self.early |= added.early;
+        for (at, answer) in plain.places.iter().zip(added.answers(&plain.jobs)) {
+            self.answers[*at] = answer;
         }
-        conn.execute("RELEASE SAVEPOINT longshore_copy").await?;
-        self.early |= jobs.iter().any(|job| job.due.at(now) < now.minus(EARLY));
-        Ok(true)
+        Ok(())
     }
 
     async fn take_keys(&mut self, conn: &mut PgConnection, how: How) -> Result<(), Fault> {
@@ -159,52 +214,4 @@ impl Whole {
         }
         Ok(())
     }
-}
-
-async fn copy_all(
-    conn: &mut PgConnection,
-    jobs: &[NewJob],
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    job_rows(jobs, now).send(conn, COPY).await?;
-    copy_aside(conn, jobs).await
-}
-
-/// As `copy.sql` wants them.
-pub(super) fn job_rows(jobs: &[NewJob], now: Timestamp) -> Rows {
-    let mut rows = Rows::new();
-    for job in jobs {
-        let aside = job.payload.len() > MAX_INLINE_BYTES;
-        rows.row(15);
-        rows.uuid(job.id.as_uuid());
-        rows.text(&job.kind);
-        rows.text(&job.queue);
-        rows.int2(job.priority.into());
-        rows.time(job.due.at(now));
-        rows.time(now);
-        rows.int4(i32::try_from(job.max_attempts).unwrap_or(i32::MAX));
-        rows.maybe_text(job.backoff_json().as_deref());
-        rows.maybe_int8(job.timeout_ms());
-        rows.maybe_int8(job.retain_ms());
-        rows.texts(&job.tags);
-        rows.maybe_text(job.meta.as_deref());
-        rows.maybe_text((!aside).then_some(&*job.payload));
-        rows.int4(i32::try_from(job.payload_version).unwrap_or(i32::MAX));
-        rows.texts(&job.redacted);
-    }
-    rows
-}
-
-async fn copy_aside(conn: &mut PgConnection, jobs: &[NewJob]) -> Result<(), sqlx::Error> {
-    let mut rows = Rows::new();
-    let mut some = false;
-    for job in jobs {
-        if job.payload.len() > MAX_INLINE_BYTES {
-            some = true;
-            rows.row(2);
-            rows.uuid(job.id.as_uuid());
-            rows.text(&job.payload);
-        }
-    }
-    if some { rows.send(conn, COPY_ASIDE).await } else { Ok(()) }
 }

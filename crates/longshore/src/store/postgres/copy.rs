@@ -1,6 +1,7 @@
 //! Rows in the binary form that `COPY` takes: PostgreSQL's manual, "COPY", "Binary Format".
 
 use sqlx::PgConnection;
+use sqlx::postgres::PgCopyIn;
 use uuid::Uuid;
 
 use super::types::to_wire;
@@ -9,7 +10,46 @@ use crate::time::Timestamp;
 /// The type of `text`, in an array's head.
 const TEXT: i32 = 25;
 
-/// The rows of one `COPY`, ready to be sent.
+/// A `COPY` under way.
+pub(super) struct Copy<'c> {
+    copy: PgCopyIn<&'c mut PgConnection>,
+    rows: Rows,
+}
+
+impl<'c> Copy<'c> {
+    pub async fn begin(
+        conn: &'c mut PgConnection,
+        sql: &'static str,
+    ) -> Result<Copy<'c>, sqlx::Error> {
+        Ok(Copy { copy: conn.copy_in_raw(sql).await?, rows: Rows::new() })
+    }
+
+    /// A whole one, of rows that are made already.
+    pub async fn at_once(
+        conn: &'c mut PgConnection,
+        sql: &'static str,
+        rows: Rows,
+    ) -> Result<(), sqlx::Error> {
+        Copy { rows, ..Copy::begin(conn, sql).await? }.end().await
+    }
+
+    /// Sends rows; the server takes them in while others are made.
+    pub async fn send(&mut self, add: impl FnOnce(&mut Rows)) -> Result<(), sqlx::Error> {
+        add(&mut self.rows);
+        self.copy.send(self.rows.0.as_slice()).await?;
+        self.rows.0.clear();
+        Ok(())
+    }
+
+    /// Whatever was wrong with a row is told here at the latest.
+    pub async fn end(mut self) -> Result<(), sqlx::Error> {
+        self.rows.end();
+        self.copy.send(self.rows.0.as_slice()).await?;
+        self.copy.finish().await.map(|_| ())
+    }
+}
+
+/// Rows of a `COPY`, ready to be sent.
 pub(super) struct Rows(Vec<u8>);
 
 impl Rows {
@@ -86,16 +126,8 @@ impl Rows {
         self.0.extend(length(bytes).to_be_bytes());
     }
 
-    /// Ends the rows and sends them.
-    pub async fn send(
-        mut self,
-        conn: &mut PgConnection,
-        sql: &'static str,
-    ) -> Result<(), sqlx::Error> {
+    fn end(&mut self) {
         self.0.extend((-1_i16).to_be_bytes());
-        let mut copy = conn.copy_in_raw(sql).await?;
-        copy.send(self.0.as_slice()).await?;
-        copy.finish().await.map(|_| ())
     }
 }
 

@@ -37,6 +37,7 @@ mod say;
 #[cfg(feature = "testing")]
 mod scratch;
 mod session;
+mod stretch;
 mod signed_in;
 mod token;
 mod user;

@@ -57,6 +57,39 @@ pub async fn parts_are_one_call_in_order(t: Harness) {
     assert_eq!(ids(&t.claim(3_000).await), given);
 }
 
+/// More than PostgreSQL takes in by one `COPY`, and in the second a job that is there already.
+pub async fn very_many_parts_are_one_call(t: Harness) {
+    let known = job();
+    t.enqueue(known.clone()).await;
+    let mut parts: Vec<Vec<NewJob>> = (0..12).map(|_| jobs(1_000)).collect();
+    parts[10][500] = known.clone();
+
+    let answers = t.enqueue_in_parts(parts).await.unwrap();
+
+    let duplicates: Vec<usize> =
+        answers.iter().enumerate().filter(|(_, a)| a.is_duplicate()).map(|(n, _)| n).collect();
+    assert_eq!(duplicates, [10_500]);
+    assert_eq!(t.count("job").await, 12_000);
+}
+
+/// One that is waited for with the call's `COPY` open, and one that comes after that was ended.
+pub async fn parts_may_come_slowly(t: Harness) {
+    let (send, call) = t.parts();
+    let parts = [jobs(150), jobs(20), jobs(150)];
+    let given: Vec<JobId> = parts.iter().flatten().map(NewJob::id).collect();
+    for (part, pause) in parts.into_iter().zip([20, 300, 20]) {
+        send.send(Part::Jobs(part)).await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(pause)).await;
+    }
+    send.send(Part::End).await.unwrap();
+
+    let answers = call.await.unwrap().unwrap();
+
+    assert!(answers.iter().all(Enqueued::is_added));
+    assert_eq!(answers.iter().map(|answer| answer.id).collect::<Vec<_>>(), given);
+    assert_eq!(t.claim(500).await.len(), given.len());
+}
+
 pub async fn a_job_in_a_part_is_the_job_it_would_be_alone(t: Harness) {
     let mut part = jobs(200);
     let (alone, among) = (full(), full());

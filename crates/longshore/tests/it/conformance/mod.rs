@@ -52,6 +52,8 @@ macro_rules! conformance {
             ];
             bulk: [
                 parts_are_one_call_in_order,
+                very_many_parts_are_one_call,
+                parts_may_come_slowly,
                 a_job_in_a_part_is_the_job_it_would_be_alone,
                 nothing_is_seen_before_the_end_and_nothing_stays_without_it,
                 a_part_with_known_ids_adds_the_others,
