@@ -13,7 +13,7 @@ use crate::trace::Sending;
 
 impl Client {
     /// Adds all of `jobs` or none; answers in order. They may be any number: more than a thousand are
-    /// taken from the iterator and sent in parts, all in one transaction, so that memory holds a part
+    /// taken from the iterator and sent in parts, all in one transaction, so that memory holds some
     /// of them and the answers. On SQLite nobody else can write until that ends.
     ///
     /// Fails with [`StoreError::Invalid`] for a job that cannot be enqueued, which it names by its

@@ -15,7 +15,7 @@ use super::PostgresStore;
 use super::enqueue::{Call, DOING, How, add_all};
 use super::error::Fault;
 use super::session::{Session, within};
-use super::stretch::{Stretch, settle};
+use super::stretch::{Stretch, may_be_copied, settle};
 
 /// Others' low-water marks may stand here.
 const EARLY: Duration = Duration::from_secs(1);
@@ -43,8 +43,7 @@ impl PostgresStore {
         loop {
             next = match next {
                 Some(Part::Jobs(jobs)) => {
-                    whole.add(session.conn(), jobs, &mut parts, how).await?;
-                    match whole.beyond.take() {
+                    match whole.add(session.conn(), jobs, &mut parts, how).await? {
                         Some(part) => Some(part),
                         None => parts.recv().await,
                     }
@@ -61,24 +60,25 @@ impl PostgresStore {
             };
         }
         // Never repeated: a `COPY` knows no "on conflict", so a lost reply is the caller's to handle.
-        let taken = whole.take_keys(session.conn(), how).await;
+        let keyed = std::mem::take(&mut whole.keyed);
+        let taken = whole.insert(session.conn(), &keyed, how).await;
         session.end(taken).await?;
         let wake = if whole.early { Wake::LookFromStart } else { Wake::Look };
         Ok((whole.answers, wake))
     }
 }
 
-/// Jobs that wait for no key, and their places among those of the call.
+/// Jobs, and their places among those of the call.
 #[derive(Default)]
-pub(super) struct Plain {
+pub(super) struct Placed {
     pub jobs: Vec<NewJob>,
     pub places: Vec<usize>,
 }
 
-impl Plain {
-    /// Ids of callers' own may be there already; to find out is another statement.
-    pub fn are_fresh(&self) -> bool {
-        self.jobs.iter().all(|job| !job.id_is_callers)
+impl Placed {
+    fn push(&mut self, at: usize, job: NewJob) {
+        self.jobs.push(job);
+        self.places.push(at);
     }
 }
 
@@ -90,59 +90,56 @@ struct Whole {
     /// Of all its `COPY`s: it is asked for once.
     now: Option<Timestamp>,
     ids: HashSet<Uuid>,
-    /// Jobs with a key, and their places: keys are taken at the end, all in one order.
-    keyed: Vec<(usize, NewJob)>,
-    /// A message that was read while a `COPY` was open, and is not for it.
-    beyond: Option<Part>,
+    /// Jobs with a key: keys are taken at the end, all in one order.
+    keyed: Placed,
     /// How long a statement may take.
     patience: Duration,
 }
 
 impl Whole {
-    /// Adds a part, and the next ones with it if they may share its `COPY`.
+    /// Adds a part, and the next ones with it if they may share its `COPY`; answers what was read beyond these.
     async fn add(
         &mut self,
         conn: &mut PgConnection,
         jobs: Vec<NewJob>,
         parts: &mut Parts,
         how: How,
-    ) -> Result<(), Fault> {
+    ) -> Result<Option<Part>, Fault> {
         let plain = self.sift(jobs);
-        let others = match Stretch::pays(&plain) {
-            true => self.copy(conn, plain, parts, how).await?,
-            false => plain,
-        };
-        within(self.patience, self.insert(conn, &others, how)).await
+        if Stretch::pays(&plain) {
+            return self.copy(conn, plain, parts, how).await;
+        }
+        within(self.patience, self.insert(conn, &plain, how)).await?;
+        Ok(None)
     }
 
     /// Sets aside what does not go now: jobs with keys, and those that the call has twice.
-    fn sift(&mut self, jobs: Vec<NewJob>) -> Plain {
-        let mut plain = Plain::default();
+    fn sift(&mut self, jobs: Vec<NewJob>) -> Placed {
+        let mut plain = Placed::default();
         for job in jobs {
             let at = self.answers.len();
             self.answers.push(Enqueued::added(job.id));
             if !self.ids.insert(job.id.as_uuid()) {
                 self.answers[at] = Enqueued::duplicate(job.id);
             } else if job.unique.is_some() {
-                self.keyed.push((at, job));
+                self.keyed.push(at, job);
             } else {
-                plain.jobs.push(job);
-                plain.places.push(at);
+                plain.push(at, job);
             }
         }
         plain
     }
 
-    /// One `COPY`, for as long as parts come that it can take. Answers the jobs of the first that it cannot.
+    /// One `COPY`, for as long as parts come that it can take; answers what came in place of one.
     async fn copy(
         &mut self,
         conn: &mut PgConnection,
-        mut plain: Plain,
+        mut plain: Placed,
         parts: &mut Parts,
         how: How,
-    ) -> Result<Plain, Fault> {
-        let now = self.now(conn, how).await?;
-        let mut others = Plain::default();
+    ) -> Result<Option<Part>, Fault> {
+        let now = within(self.patience, self.now(conn, how)).await?;
+        let mut beyond = None;
         let mut stretch = within(self.patience, Stretch::begin(conn, now)).await?;
         loop {
             within(self.patience, stretch.send(plain)).await?;
@@ -151,16 +148,12 @@ impl Whole {
             }
             // Not for long: so nothing is left open for a caller that hangs.
             match tokio::time::timeout(GAP, parts.recv()).await {
-                Ok(Some(Part::Jobs(jobs))) => plain = self.sift(jobs),
+                Ok(Some(Part::Jobs(jobs))) if may_be_copied(&jobs) => plain = self.sift(jobs),
                 Ok(part) => {
-                    self.beyond = part;
+                    beyond = part;
                     break;
                 }
                 Err(_) => break,
-            }
-            if !plain.are_fresh() {
-                others = plain;
-                break;
             }
         }
         let (sent, ended) = within(self.patience, async { Ok(stretch.end().await) }).await?;
@@ -168,7 +161,7 @@ impl Whole {
             true => self.early |= sent.jobs.iter().any(|job| job.due.at(now) < now.minus(EARLY)),
             false => within(self.patience, self.insert(conn, &sent, how)).await?,
         }
-        Ok(others)
+        Ok(beyond)
     }
 
     async fn now(&mut self, conn: &mut PgConnection, how: How) -> Result<Timestamp, Fault> {
@@ -186,31 +179,17 @@ impl Whole {
     async fn insert(
         &mut self,
         conn: &mut PgConnection,
-        plain: &Plain,
+        placed: &Placed,
         how: How,
     ) -> Result<(), Fault> {
-        let added = add_all(conn, &Call::of(&plain.jobs), how).await?;
-        self.early |= added.early;
-        for (at, answer) in plain.places.iter().zip(added.answers(&plain.jobs)) {
-            self.answers[*at] = answer;
-        }
-        Ok(())
-    }
-
-    async fn take_keys(&mut self, conn: &mut PgConnection, how: How) -> Result<(), Fault> {
-        if self.keyed.is_empty() {
-            return Ok(());
-        }
-        let (places, jobs): (Vec<usize>, Vec<NewJob>) =
-            std::mem::take(&mut self.keyed).into_iter().unzip();
-        let added = add_all(conn, &Call::of(&jobs), how).await;
+        let added = add_all(conn, &Call::of(&placed.jobs), how).await;
         let added = added.map_err(|fault| match fault {
-            Fault::Known(refused) => refused.placed(|at| places[at]).into(),
+            Fault::Known(refused) => refused.placed(|at| placed.places[at]).into(),
             fault => fault,
         })?;
         self.early |= added.early;
-        for (at, answer) in places.into_iter().zip(added.answers(&jobs)) {
-            self.answers[at] = answer;
+        for (at, answer) in placed.places.iter().zip(added.answers(&placed.jobs)) {
+            self.answers[*at] = answer;
         }
         Ok(())
     }

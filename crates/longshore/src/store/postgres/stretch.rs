@@ -6,7 +6,7 @@ use crate::job::NewJob;
 use crate::job::new::MAX_INLINE_BYTES;
 use crate::time::Timestamp;
 
-use super::bulk::Plain;
+use super::bulk::Placed;
 use super::copy::{Copy, Rows};
 use super::enqueue::is_clash;
 use super::error::Fault;
@@ -24,24 +24,24 @@ const MAX_BYTES: usize = 8 << 20;
 pub(super) struct Stretch<'c> {
     copy: Copy<'c>,
     now: Timestamp,
-    sent: Plain,
+    sent: Placed,
     bytes: usize,
 }
 
 impl<'c> Stretch<'c> {
     /// Whether to begin one for these.
-    pub fn pays(plain: &Plain) -> bool {
-        plain.jobs.len() >= FEW && plain.are_fresh()
+    pub fn pays(plain: &Placed) -> bool {
+        plain.jobs.len() >= FEW && may_be_copied(&plain.jobs)
     }
 
     /// Jobs without a due time of their own are due `now`.
     pub async fn begin(conn: &'c mut PgConnection, now: Timestamp) -> Result<Stretch<'c>, Fault> {
         conn.execute("SAVEPOINT longshore_copy").await?;
         let copy = Copy::begin(conn, COPY).await?;
-        Ok(Stretch { copy, now, sent: Plain::default(), bytes: 0 })
+        Ok(Stretch { copy, now, sent: Placed::default(), bytes: 0 })
     }
 
-    pub async fn send(&mut self, plain: Plain) -> Result<(), Fault> {
+    pub async fn send(&mut self, plain: Placed) -> Result<(), Fault> {
         self.copy.send(|rows| job_rows(rows, &plain.jobs, self.now)).await?;
         self.bytes += plain.jobs.iter().map(NewJob::size_bytes).sum::<usize>();
         self.sent.jobs.extend(plain.jobs);
@@ -54,9 +54,14 @@ impl<'c> Stretch<'c> {
     }
 
     /// Ends it; what went in, and whether the database took it.
-    pub async fn end(self) -> (Plain, Result<(), sqlx::Error>) {
+    pub async fn end(self) -> (Placed, Result<(), sqlx::Error>) {
         (self.sent, self.copy.end().await)
     }
+}
+
+/// Ids of callers' own may be there already; to find out is another statement. Jobs with a key go later.
+pub(super) fn may_be_copied(jobs: &[NewJob]) -> bool {
+    jobs.iter().all(|job| job.unique.is_some() || !job.id_is_callers)
 }
 
 /// What comes after the end. False if one of the jobs is there already: then none of them was added.
