@@ -168,7 +168,9 @@ fn no_statement_walks_all_jobs_of_a_file() {
     });
 }
 
-/// Counting the queues looks at each through the claim index, also on tables that no statistics know.
+/// Counting the queues looks at each through the claim index: on tables that no statistics know, and where they say that
+/// all jobs are in one lane, so that looking through the table for ten thousand of them seems cheap. The other nine lanes
+/// would be looked for through all of it.
 #[cfg(feature = "postgres")]
 #[test]
 fn queues_are_counted_through_the_claim_index() {
@@ -185,25 +187,30 @@ fn queues_are_counted_through_the_claim_index() {
         .await
         .expect("it prepares");
         let call = format!("count ('{}'::uuid, {}, 10000, 1000, now())", node.id, lead.term);
-        for filled in [false, true] {
+        let fill = |queue: &str, priority: &str| {
+            format!(
+                "INSERT INTO longshore.job (id, kind, queue, priority, run_at, created_at, max_attempts)
+                 SELECT gen_random_uuid(), 'k', {queue}, {priority}, now(), now(), 1
+                 FROM generate_series(1, 50000) i"
+            )
+        };
+        let emptied = "TRUNCATE longshore.job".to_owned();
+        let many_lanes = fill("'q' || i % 9", "i % 10");
+        let one_lane = fill("'one'", "4");
+        let known = "ANALYZE longshore.job".to_owned();
+        for before in [vec![], vec![many_lanes], vec![emptied, one_lane, known]] {
+            for statement in &before {
+                t.execute(statement.clone()).await;
+            }
             let explain = format!("EXPLAIN EXECUTE {call}");
             let plan: Vec<String> = sqlx::query_scalar(AssertSqlSafe(explain))
                 .fetch_all(&mut conn)
                 .await
                 .expect("a plan");
             let plan = plan.join("\n");
-            assert!(plan.matches("job_claim").count() >= 3, "{plan}");
+            assert!(plan.matches("job_claim").count() >= 3, "{before:?}:\n{plan}");
             let scan = ["Seq Scan on job", "Bitmap Heap Scan on job", "job_pkey"];
-            assert!(!scan.iter().any(|scan| plan.contains(scan)), "{plan}");
-            if !filled {
-                t.execute(
-                    "INSERT INTO longshore.job (id, kind, queue, priority, run_at, created_at, max_attempts)
-                     SELECT gen_random_uuid(), 'k', 'q' || i % 9, i % 10, now(), now(), 1
-                     FROM generate_series(1, 50000) i"
-                        .into(),
-                )
-                .await;
-            }
+            assert!(!scan.iter().any(|scan| plan.contains(scan)), "{before:?}:\n{plan}");
         }
         conn.close().await.expect("the connection closes");
     });

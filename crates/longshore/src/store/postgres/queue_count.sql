@@ -48,6 +48,7 @@ counted as materialized (
                           and job.run_at <= c.now and job.part_key is null
                           and job.node is null and job.dead_at is null and job.cancel_at is null
                           and job.blocked_on = 0
+                        order by job.run_at, job.id
                         limit $3::bigint + 1) x
                 limit $3::bigint + 1) y) d
         cross join lateral (
