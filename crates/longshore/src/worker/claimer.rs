@@ -128,8 +128,6 @@ impl Claimer {
             self.from_start = true;
         }
         if now >= self.poll_at {
-            // The idle poll is the look for stragglers.
-            self.from_start |= self.marks.start_is_due(now);
             self.poll_at = now + self.poll_every;
         } else if !again && !resumed {
             return;
@@ -151,7 +149,8 @@ impl Claimer {
             return;
         }
         self.is_due = false;
-        let from_start = std::mem::take(&mut self.from_start);
+        // Now and then for stragglers, too, however busy this node is: nobody else may find them.
+        let from_start = std::mem::take(&mut self.from_start) || self.marks.start_is_due(now);
         if from_start {
             self.marks.reset();
         }
@@ -206,7 +205,7 @@ impl Claimer {
             Looked::Recall(Ok(jobs)) => {
                 let (no, count) = (self.no, jobs.len());
                 tracing::info!(no, jobs = count, "a claim whose reply was lost is settled");
-                self.from_start = true;
+                self.look_behind();
                 slots.all_may_have_more();
                 // Even without jobs: the store may have made a note of it.
                 Some(Batch { no, now: None, jobs })
@@ -225,6 +224,17 @@ impl Claimer {
             slots.all_may_have_more();
         }
         batch
+    }
+
+    /// After a claim that came to nothing: from the start, unless it was from there itself, and may have failed for it.
+    fn look_behind(&mut self) {
+        match self.sent.take() {
+            Some(sent) if sent.from_start => {
+                let now = Instant::now();
+                self.marks.failed_from_start(now, now - sent.at);
+            }
+            _ => self.from_start = true,
+        }
     }
 
     fn learn(&mut self, claimed: Claimed, slots: &mut Slots) -> Vec<ClaimedJob> {

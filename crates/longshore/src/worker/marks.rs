@@ -11,19 +11,22 @@ use crate::store::{Claimed, LANES, LaneMark, QueueAsk, START};
 /// A commit may come this long after its rows' `run_at` and still be seen without a look from the
 /// start.
 const STRAGGLERS: Duration = Duration::from_secs(5);
-/// The shortest pause between looks from the start; a costly one makes it longer.
+/// The shortest pause between looks from the start; a costly one makes it longer, so that they take a hundredth of the
+/// time at most.
 const START_PAUSE: Duration = Duration::from_secs(1);
-const START_PAUSE_FACTOR: u32 = 20;
+const START_PAUSE_FACTOR: u32 = 100;
 
 /// The marks of one node.
 pub(crate) struct Marks {
     lanes: HashMap<String, [LaneMark; LANES]>,
+    /// Those that a look from the start is made without, until it has come to an end.
+    aside: HashMap<String, [LaneMark; LANES]>,
     start_due: Instant,
 }
 
 impl Marks {
     pub fn new() -> Marks {
-        Marks { lanes: HashMap::new(), start_due: Instant::now() }
+        Marks { lanes: HashMap::new(), aside: HashMap::new(), start_due: Instant::now() }
     }
 
     /// Where a look into this queue starts.
@@ -31,9 +34,9 @@ impl Marks {
         self.lanes.get(queue).copied().unwrap_or([START; LANES])
     }
 
-    /// Forgets them all: somebody put rows below them.
+    /// Puts them all aside: there may be rows below them.
     pub fn reset(&mut self) {
-        self.lanes.clear();
+        self.aside = std::mem::take(&mut self.lanes);
     }
 
     /// Whether it is time to look for stragglers from the start.
@@ -43,7 +46,16 @@ impl Marks {
 
     /// A look from the start took this long.
     pub fn looked_from_start(&mut self, now: Instant, took: Duration) {
+        self.aside.clear();
         self.start_due = now + START_PAUSE.max(took * START_PAUSE_FACTOR);
+    }
+
+    /// A look from the start came to nothing after this long. The next looks go on from where they were: were all of
+    /// them from the start, and that too long a way, there would be none that succeeds.
+    pub fn failed_from_start(&mut self, now: Instant, took: Duration) {
+        let aside = std::mem::take(&mut self.aside);
+        self.lanes.extend(aside);
+        self.looked_from_start(now, took);
     }
 
     /// Learns from an answer. Not from one where rows were found but not got: those would be hidden.
@@ -140,6 +152,19 @@ mod tests {
         marks.looked_from_start(now, Duration::from_millis(1));
         assert!(!marks.start_is_due(now) && marks.start_is_due(now + START_PAUSE));
         marks.looked_from_start(now, Duration::from_millis(500));
-        assert!(!marks.start_is_due(now + Duration::from_secs(9)));
+        assert!(!marks.start_is_due(now + Duration::from_secs(49)));
+    }
+
+    #[test]
+    fn a_look_from_the_start_that_failed_forgets_nothing() {
+        let mut marks = Marks::new();
+        let at = [(Timestamp::from_micros(8), uuid::Uuid::nil()); LANES];
+        marks.lanes.insert("q".into(), at);
+        let now = Instant::now();
+        marks.reset();
+        assert_eq!(marks.of("q"), [START; LANES]);
+        marks.failed_from_start(now, Duration::from_secs(30));
+        assert_eq!(marks.of("q"), at);
+        assert!(!marks.start_is_due(now + Duration::from_secs(2_999)));
     }
 }

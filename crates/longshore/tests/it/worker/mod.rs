@@ -347,6 +347,7 @@ macro_rules! every_worker_case {
                 retries_rescues_and_what_is_given_back_start_at_once,
                 a_commit_of_another_process_starts_a_job_at_once,
                 a_callers_commit_wakes_an_idle_worker,
+                a_job_that_was_passed_over_starts_on_a_busy_worker,
                 polling_alone_runs_every_job,
                 a_failed_job_comes_back_at_its_time,
                 a_bad_row_fails_no_neighbour,

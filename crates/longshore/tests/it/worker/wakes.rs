@@ -1,6 +1,7 @@
 //! Work starts because somebody said so; with a poll once a minute nothing else could be the cause.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use longshore::{
     Backoff, Client, Clock, JobError, Limits, Run, State, StoreOptions, Unique, Worker, Working,
@@ -93,6 +94,33 @@ pub async fn a_commit_of_another_process_starts_a_job_at_once(d: Arc<Desk>) {
     }
     worker.stop().await;
     other.close().await;
+}
+
+/// Whatever hid a job from the looks, such as a commit that came late, or a lock held for a moment: a worker that always
+/// has something to do never polls, and finds it all the same.
+pub async fn a_job_that_was_passed_over_starts_on_a_busy_worker(d: Arc<Desk>) {
+    let worker = idle(&d).await;
+    let done = Arc::new(AtomicBool::new(false));
+    let feeding = tokio::spawn({
+        let (d, done) = (Arc::clone(&d), Arc::clone(&done));
+        async move {
+            while !done.load(Ordering::Relaxed) {
+                d.enqueue(job()).await;
+                tokio::time::sleep(20 * MILLI).await;
+            }
+        }
+    });
+    let hidden = d.enqueue(job().run_in(HOUR)).await;
+    let (table, which) = (d.t.table("job"), d.t.literal(hidden.as_uuid()));
+    let at = d.t.now().await.minus(MINUTE);
+    let at = if d.t.is_sqlite() { at.as_micros().to_string() } else { format!("'{at}'") };
+
+    d.t.execute(format!("UPDATE {table} SET run_at = {at} WHERE id = {which}")).await;
+
+    d.comes_to(hidden, State::Succeeded).await;
+    done.store(true, Ordering::Relaxed);
+    feeding.await.expect("no panic");
+    worker.stop().await;
 }
 
 /// The commit is the application's; what tells of it stands in its transaction, or is seen in the file.
