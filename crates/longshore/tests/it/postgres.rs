@@ -117,6 +117,74 @@ async fn claim_by_hand(t: &Harness, node: &Node) -> String {
     )
 }
 
+/// Another node's claim may commit after ours has begun. What it took is passed over untouched: locked by us in the version
+/// that is the other's now, its results would wait for our claim.
+#[test]
+fn a_claim_locks_nothing_that_another_has_taken() {
+    run(Flavour::Postgres, |t: Harness| async move {
+        let (late, quick) = (t.node().await, t.node().await);
+        t.enqueue_all(&jobs(5)).await;
+        let mut holds = server(&t).conn().await;
+        let hold = format!("BEGIN; SELECT FROM longshore.node WHERE id = '{}' FOR UPDATE", late.id);
+        sqlx::raw_sql(AssertSqlSafe(hold)).execute(&mut holds).await.expect("it holds the node");
+        let claiming = tokio::spawn({
+            let late = late.clone();
+            async move { late.claim(5).await }
+        });
+        t.until("the claim has begun", || {
+            let t = t.clone();
+            let waiting = "SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event_type = 'Lock'";
+            async move { t.number(waiting.into()).await == 1 }
+        })
+        .await;
+        assert_eq!(quick.claim(5).await.len(), 5);
+
+        sqlx::raw_sql("ROLLBACK").execute(&mut holds).await.expect("it lets go");
+
+        assert!(claiming.await.expect("no panic").is_empty());
+        // Who wrote a row after a lock is named twice; who locks it then, in `xmax`.
+        let touched = "SELECT count(*) FROM longshore.job WHERE xmax::text <> xmin::text";
+        assert_eq!(t.number(touched.into()).await, 0);
+    });
+}
+
+/// A row keeps the mark of whoever locked it last, and a claim passes over none for it once that is over: however it
+/// ended, and whatever transactions are open beside.
+#[test]
+fn what_was_locked_and_let_go_is_claimed_at_once() {
+    run(Flavour::Postgres, |t: Harness| async move {
+        let node = t.node().await;
+        let ids = t.enqueue_all(&jobs(5)).await;
+        let mut conns = Vec::new();
+        for _ in 0..4 {
+            conns.push(server(&t).conn().await);
+        }
+        let [writes, one, other, holds] = &mut conns[..] else { unreachable!("four") };
+        let say = async |conn: &mut sqlx::PgConnection, sql: &str, of: usize| {
+            let sql = sql.replace("$id", &format!("'{}'", ids[of].id));
+            sqlx::raw_sql(AssertSqlSafe(sql)).execute(conn).await.expect("a statement");
+        };
+        say(writes, "BEGIN; SELECT txid_current()", 0).await;
+        let lock = "BEGIN; SELECT FROM longshore.job WHERE id = $id FOR UPDATE;";
+        say(one, &format!("{lock} ROLLBACK"), 0).await;
+        say(one, &format!("{lock} COMMIT"), 1).await;
+        let inner = "BEGIN; SAVEPOINT s; UPDATE longshore.job SET attempt = 0 WHERE id = $id; ROLLBACK TO s; COMMIT";
+        say(one, inner, 2).await;
+        for conn in [&mut *one, &mut *other] {
+            say(conn, "BEGIN; SELECT FROM longshore.job WHERE id = $id FOR SHARE", 3).await;
+        }
+        for conn in [&mut *one, &mut *other] {
+            say(conn, "COMMIT", 3).await;
+        }
+        say(holds, lock, 4).await;
+
+        assert_eq!(node.claim(10).await.len(), 4);
+        say(holds, "ROLLBACK", 4).await;
+        assert_eq!(node.claim(10).await.len(), 1);
+    });
+}
+
 #[test]
 fn a_plan_made_on_the_empty_table_stays_good() {
     run(Flavour::Postgres, |t: Harness| async move {

@@ -13,6 +13,10 @@ me as materialized (
     from longshore.node
     where id = $1::uuid and lost_at is null
     for key share),
+-- Which transactions are not over for this statement, by their ages: `later`, and those after it, began after it.
+others as materialized (
+    select age(pg_snapshot_xmax(s)::xid) as later, array(select age(x::xid) from pg_snapshot_xip(s) x) as open
+    from pg_current_snapshot() s),
 -- Nearly always one row without anything. Read by each claim itself, so that nobody has to be told.
 paused as materialized (
     select coalesce(array_agg(p.name) filter (where p.scope = 'queue'), '{}') as queues,
@@ -22,7 +26,7 @@ paused as materialized (
     where p.until is null or p.until > c.now),
 picked as materialized (
     select j.at
-    from me, clock c, paused s,
+    from me, clock c, paused s, others o,
         unnest($3::text[], $4::int[]) with ordinality q (queue, most, n)
         cross join lateral (
             select x.at
@@ -37,6 +41,9 @@ picked as materialized (
                       and (job.payload_version = 1 or job.payload_version <=
                           ($9::int[])[array_position($5::text[], job.kind)])
                       and job.kind <> all(s.kinds)
+                      -- Not what somebody has touched who is not over, or was not. It would be passed over below,
+                      -- or locked in the version that is somebody's now, who then waits for this claim.
+                      and (job.xmax = 0 or (age(job.xmax) > o.later and age(job.xmax) <> all(o.open)))
                       and (job.run_at, job.id) > (
                           ($6::timestamptz[])[(q.n - 1) * 10 + lane + 1],
                           ($7::uuid[])[(q.n - 1) * 10 + lane + 1])
