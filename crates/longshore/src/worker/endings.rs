@@ -11,8 +11,6 @@ use crate::store::{Ack, ClaimedJob, Ending, Held, NodeId, StoreError};
 
 /// With so many unwritten results a node claims nothing more.
 const TOO_MANY: usize = 3 * BATCH as usize;
-/// What makes a second batch worth its statement while another is under way.
-const WORTH: usize = BATCH as usize / 2;
 /// Bytes of one statement: outputs may be large.
 const MAX_BYTES: usize = 4 << 20;
 
@@ -128,7 +126,7 @@ impl Endings {
     fn has_lane(&self) -> bool {
         let well = self.at_once == BATCH as usize && self.not_before.is_none();
         self.under_way.is_empty()
-            || well && self.under_way.len() < self.lanes && self.waiting.len() >= WORTH
+            || well && self.under_way.len() < self.lanes && self.waiting.len() >= self.at_once
     }
 
     /// The answer to a batch; what was acknowledged, each with its run.
