@@ -30,8 +30,9 @@ pub(super) struct At {
 impl SqliteStore {
     pub(super) async fn end(&self, node: NodeId, ended: &[(Held, Ending)]) -> Result<Vec<Ack>> {
         let at = At { node, now: self.clock.now() };
+        let done = Done::of(ended);
         let mut tx = self.begin(DOING).await?;
-        let mut states = finish_done(&mut tx, &at, ended).await.map_err(failed(DOING))?;
+        let mut states = finish_done(&mut tx, &at, &done).await.map_err(failed(DOING))?;
         let mut given_back = false;
         for (held, ending) in ended {
             if !matches!(ending, Ending::Succeeded { .. }) {
@@ -56,39 +57,47 @@ impl SqliteStore {
     }
 }
 
+/// Those that were done, as the statements take them: made before the lock is taken, which others wait for.
+pub(super) struct Done {
+    held: Vec<Held>,
+    rows: String,
+}
+
+impl Done {
+    pub fn of(ended: &[(Held, Ending)]) -> Done {
+        let (mut held, mut rows) = (Vec::new(), Vec::new());
+        for (one, ending) in ended {
+            if let Ending::Succeeded { output } = ending {
+                held.push(*one);
+                rows.push((one.id.as_uuid().simple().to_string(), one.lease, output.as_deref()));
+            }
+        }
+        Done { held, rows: super::json_array(&rows) }
+    }
+}
+
 /// All that were done: copied to history, then taken out.
 pub(super) async fn finish_done(
     tx: &mut Transaction<'static, Sqlite>,
     at: &At,
-    ended: &[(Held, Ending)],
+    done: &Done,
 ) -> sqlx::Result<HashMap<JobId, State>> {
-    let done: Vec<(Held, Option<&str>)> = ended
-        .iter()
-        .filter_map(|(held, ending)| match ending {
-            Ending::Succeeded { output } => Some((*held, output.as_deref())),
-            _ => None,
-        })
-        .collect();
-    if done.is_empty() {
+    let Done { held, rows } = done;
+    if held.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows: Vec<_> = done
-        .iter()
-        .map(|(held, output)| (held.id.as_uuid().simple().to_string(), held.lease, output))
-        .collect();
-    let rows = super::json_array(&rows);
     let asked = asked(tx, at.node).await?;
     let kept = sqlx::query(FINISH.step("keep"))
         .bind(at.node.0)
-        .bind(&rows)
+        .bind(rows)
         .bind(at.now.as_micros())
         .execute(&mut **tx)
         .await?;
-    let drop = |step| sqlx::query(FINISH.step(step)).bind(at.node.0).bind(&rows);
-    if kept.rows_affected() == done.len() as u64 {
+    let drop = |step| sqlx::query(FINISH.step(step)).bind(at.node.0).bind(rows);
+    if kept.rows_affected() == held.len() as u64 {
         drop("drop_kept").execute(&mut **tx).await?;
         let state = |id| if asked.contains(&id) { State::Cancelled } else { State::Succeeded };
-        return Ok(done.iter().map(|(held, _)| (held.id, state(held.id))).collect());
+        return Ok(held.iter().map(|held| (held.id, state(held.id))).collect());
     }
     let gone = drop("drop").fetch_all(&mut **tx).await?;
     let mut states = HashMap::with_capacity(gone.len());

@@ -5,7 +5,7 @@ use sqlx::{Sqlite, SqliteConnection, Transaction};
 
 use super::SqliteStore;
 use super::error::failed;
-use super::finish::{At, finish_done};
+use super::finish::{At, Done, finish_done};
 use crate::job::State;
 use crate::store::sealed::Sealed;
 use crate::store::tx::{Driver, Inner, Open, OpenTx};
@@ -85,7 +85,7 @@ impl SqliteStore {
         }
         let at = At { node, now: self.clock.now() };
         let ended = [(held, Ending::Succeeded { output: output.map(Into::into) })];
-        let states = finish_done(&mut tx, &at, &ended).await.map_err(failed(DOING))?;
+        let states = finish_done(&mut tx, &at, &Done::of(&ended)).await.map_err(failed(DOING))?;
         let state = states.get(&held.id).copied();
         match state {
             Some(State::Succeeded) => tx.commit().await,
