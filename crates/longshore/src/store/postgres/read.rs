@@ -86,8 +86,8 @@ pub(super) fn job_row(row: &PgRow) -> Result<JobRow, sqlx::Error> {
         state: state(row.try_get("state")?)?,
         run_at: row.try_get("run_at")?,
         created_at: row.try_get("created_at")?,
-        attempt: row.try_get::<i32, _>("attempt")? as u32,
-        max_attempts: row.try_get::<i32, _>("max_attempts")? as u32,
+        attempt: row.try_get::<i32, _>("attempt")?.max(0) as u32,
+        max_attempts: row.try_get::<i32, _>("max_attempts")?.max(0) as u32,
         backoff: text("backoff")?
             .and_then(|policy| serde_json::from_str(policy).ok())
             .unwrap_or_default(),

@@ -82,8 +82,8 @@ fn held_run(row: &PgRow) -> Result<HeldRun, sqlx::Error> {
         held: Held { id: JobId::from_uuid(row.try_get(0)?), lease: row.try_get(1)? },
         kind: row.try_get(2)?,
         queue: row.try_get(3)?,
-        attempt: row.try_get::<i32, _>(4)? as u32,
-        max_attempts: row.try_get::<i32, _>(5)? as u32,
+        attempt: row.try_get::<i32, _>(4)?.max(0) as u32,
+        max_attempts: row.try_get::<i32, _>(5)?.max(0) as u32,
         backoff: row.try_get::<Option<&str>, _>(6)?.and_then(Backoff::from_json),
         ran: Duration::from_micros(row.try_get::<Option<i64>, _>(7)?.unwrap_or(0).max(0) as u64),
     })

@@ -1,5 +1,6 @@
 //! Claim, and asking again for a claim whose reply was lost.
 
+use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 use uuid::Uuid;
 
@@ -18,14 +19,14 @@ impl SqliteStore {
         let now = self.clock.now();
         if !self.may_relax() {
             let mut tx = self.begin(DOING).await?;
-            let claimed = take_rows(&mut tx, claim, now).await.map_err(failed(DOING))?;
+            let answered = ask(&mut tx, claim, now).await.map_err(failed(DOING))?;
             tx.commit().await.map_err(failed(DOING))?;
-            return Ok(claimed);
+            return Ok(answered.read(claim, now));
         }
         let mut relaxed = self.begin_relaxed(DOING).await?;
-        let claimed = take_rows(&mut relaxed.conn, claim, now).await.map_err(failed(DOING))?;
+        let answered = ask(&mut relaxed.conn, claim, now).await.map_err(failed(DOING))?;
         relaxed.commit().await.map_err(failed(DOING))?;
-        Ok(claimed)
+        Ok(answered.read(claim, now))
     }
 
     pub(super) async fn take_again(&self, node: NodeId, no: i64) -> Result<Vec<ClaimedJob>> {
@@ -33,20 +34,27 @@ impl SqliteStore {
         // with the process, so nothing can come true later.
         let mut tx = self.begin(DOING).await?;
         let rows = sqlx::query(NODE.step("held")).bind(node.0).bind(no).fetch_all(&mut *tx).await;
-        let jobs: sqlx::Result<Vec<ClaimedJob>> =
-            rows.map_err(failed(DOING))?.iter().map(rows::claimed_job).collect();
         tx.commit().await.map_err(failed(DOING))?;
-        let mut jobs = jobs.map_err(failed(DOING))?;
+        let mut jobs = readable(rows.map_err(failed(DOING))?.iter().map(rows::claimed_job));
         ClaimedJob::sort(&mut jobs);
         Ok(jobs)
     }
 }
 
-async fn take_rows(
+/// What a claim's statements answered. Read when it is committed: others wait for the lock.
+struct Answered<'a> {
+    live: bool,
+    paused: Paused,
+    next_due: Option<i64>,
+    /// Each with its queue.
+    taken: Vec<(&'a str, SqliteRow)>,
+}
+
+async fn ask<'a>(
     conn: &mut SqliteConnection,
-    claim: &Claim<'_>,
+    claim: &Claim<'a>,
     now: Timestamp,
-) -> sqlx::Result<Claimed> {
+) -> sqlx::Result<Answered<'a>> {
     let queues: Vec<&str> = claim.queues.iter().map(|ask| ask.queue.as_str()).collect();
     let row = sqlx::query(CLAIM.step("live"))
         .bind(claim.node.0)
@@ -64,9 +72,9 @@ async fn take_rows(
         .collect();
     let may_take = !kinds.is_empty();
     let kinds = super::json_array(&kinds);
-    let mut jobs: Vec<ClaimedJob> = Vec::new();
+    let mut taken = Vec::new();
     for ask in asked {
-        let left = claim.most.map_or(ask.limit, |most| most.saturating_sub(jobs.len() as u32));
+        let left = claim.most.map_or(ask.limit, |most| most.saturating_sub(taken.len() as u32));
         if left == 0 || !may_take || paused.has(PauseScope::Queue, &ask.queue) {
             continue;
         }
@@ -80,15 +88,33 @@ async fn take_rows(
         for (run_at, id) in ask.marks {
             take = take.bind(run_at.as_micros()).bind(id);
         }
-        for row in take.fetch_all(&mut *conn).await? {
-            jobs.push(taken(row.try_get(0)?, &ask.queue, claim.no)?);
-        }
+        let rows = take.fetch_all(&mut *conn).await?;
+        taken.extend(rows.into_iter().map(|row| (ask.queue.as_str(), row)));
     }
-    ClaimedJob::sort(&mut jobs);
-    let (picked, live, pauses) = (jobs.len(), live == 1, paused.seen());
-    let next_due: Option<i64> = row.try_get("next_due")?;
-    let next_due = next_due.filter(|_| picked < room(claim)).map(Timestamp::from_micros);
-    Ok(Claimed { jobs, now, live, picked, pauses, next_due })
+    Ok(Answered { live: live == 1, paused, next_due: row.try_get("next_due")?, taken })
+}
+
+impl Answered<'_> {
+    fn read(self, claim: &Claim<'_>, now: Timestamp) -> Claimed {
+        let jobs = self.taken.iter().map(|(queue, row)| taken(row.try_get(0)?, queue, claim.no));
+        let mut jobs = readable(jobs);
+        ClaimedJob::sort(&mut jobs);
+        let (picked, pauses) = (self.taken.len(), self.paused.seen());
+        let next_due = self.next_due.filter(|_| picked < room(claim));
+        let next_due = next_due.map(Timestamp::from_micros);
+        Claimed { jobs, now, live: self.live, picked, pauses, next_due }
+    }
+}
+
+/// All but those that somebody has written by hand so that they cannot be read. Those stay with the node, and end with
+/// their attempts: no other job waits for them.
+fn readable(jobs: impl Iterator<Item = sqlx::Result<ClaimedJob>>) -> Vec<ClaimedJob> {
+    let told = jobs.inspect(|job| {
+        if let Err(error) = job {
+            tracing::error!("a claimed job cannot be read: {error}");
+        }
+    });
+    told.flatten().collect()
 }
 
 /// How many jobs it asks for.
@@ -103,13 +129,13 @@ type Taken<'a> = (
     String,
     u8,
     i64,
-    u32,
-    u32,
+    i64,
+    i64,
     Option<String>,
     Option<i64>,
     Option<Box<str>>,
     Option<Box<str>>,
-    u32,
+    i64,
     Option<String>,
 );
 
@@ -134,14 +160,14 @@ fn taken(json: &str, queue: &str, lease: i64) -> sqlx::Result<ClaimedJob> {
         queue: queue.to_owned(),
         priority,
         run_at: Timestamp::from_micros(run_at),
-        attempt,
-        max_attempts,
+        attempt: rows::near(attempt),
+        max_attempts: rows::near(max_attempts),
         backoff: backoff.as_deref().and_then(Backoff::from_json),
         timeout_ms,
         meta,
         // A payload row that somebody deleted leaves no JSON; the attempt then fails and says so.
         payload: payload.unwrap_or_default(),
-        payload_version,
+        payload_version: rows::near(payload_version),
         redacted: redacted.as_deref().map(read).transpose()?.unwrap_or_default(),
         lease,
     })

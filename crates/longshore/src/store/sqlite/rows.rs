@@ -32,12 +32,13 @@ fn json<'r, T: serde::Deserialize<'r>>(row: &'r SqliteRow, name: &str) -> sqlx::
     })
 }
 
-fn number<T: TryFrom<i64>>(row: &SqliteRow, name: &str) -> sqlx::Result<T> {
-    let value = col::<i64>(row, name)?;
-    T::try_from(value).map_err(|_| sqlx::Error::ColumnDecode {
-        index: name.to_owned(),
-        source: format!("{value} is out of range").into(),
-    })
+/// What somebody wrote by hand may lie beyond; it is taken for the nearest that can be.
+fn number(row: &SqliteRow, name: &str) -> sqlx::Result<u32> {
+    Ok(near(col(row, name)?))
+}
+
+pub(super) fn near(number: i64) -> u32 {
+    u32::try_from(number.max(0)).unwrap_or(u32::MAX)
 }
 
 fn text(row: &SqliteRow, name: &str) -> sqlx::Result<Option<Box<str>>> {
@@ -57,7 +58,7 @@ pub(super) fn claimed_job(row: &SqliteRow) -> sqlx::Result<ClaimedJob> {
         id: id(row)?,
         kind: col(row, "kind")?,
         queue: col(row, "queue")?,
-        priority: number(row, "priority")?,
+        priority: col(row, "priority")?,
         run_at: Timestamp::from_micros(col(row, "run_at")?),
         attempt: number(row, "attempt")?,
         max_attempts: number(row, "max_attempts")?,
@@ -102,7 +103,7 @@ pub(super) fn job_row(row: &SqliteRow) -> sqlx::Result<JobRow> {
         id: id(row)?,
         kind: col(row, "kind")?,
         queue: col(row, "queue")?,
-        priority: number(row, "priority")?,
+        priority: col(row, "priority")?,
         state: state(row)?,
         run_at: at(row, "run_at")?,
         created_at: Timestamp::from_micros(col(row, "created_at")?),
@@ -160,6 +161,6 @@ pub(super) fn node_row(row: &SqliteRow) -> sqlx::Result<NodeRow> {
         state: NodeState::from_word(col(row, "state")?),
         wish: Wish::from_word(col(row, "wish")?),
         remote: col(row, "remote")?,
-        running: number(row, "running")?,
+        running: number(row, "running")?.into(),
     })
 }

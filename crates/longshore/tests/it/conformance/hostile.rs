@@ -181,6 +181,32 @@ pub async fn a_hand_made_time_stops_nobody(t: Harness) {
     assert_eq!(t.get(never).await.state, State::Cancelled);
 }
 
+/// Numbers that nobody could have asked for, and on SQLite an id and a list that are none.
+pub async fn a_hand_made_row_stops_no_neighbour(t: Harness) {
+    let (odd, good) = (t.enqueue(job().priority(0)).await, t.enqueue(job()).await);
+    let (table, which) = (t.table("job"), t.literal(odd.as_uuid()));
+    let set = |what: &str| format!("UPDATE {table} SET {what} WHERE id = {which}");
+    t.execute(set("attempt = -5, max_attempts = -7, payload_version = -1, version = -2")).await;
+    if t.is_sqlite() {
+        t.execute(format!(
+            "INSERT INTO {table} (id, kind, queue, priority, run_at, created_at, max_attempts, payload, redacted)
+             VALUES (x'00', 'k', 'default', 1, 0, 0, 1, '1', NULL),
+                (randomblob(16), 'k', 'default', 1, 0, 0, 1, '1', '[')"
+        ))
+        .await;
+    }
+
+    let row = t.get(odd).await;
+    assert_eq!((row.state, row.attempt, row.max_attempts), (State::Queued, 0, 0));
+    let node = t.node().await;
+    let runs = node.claim(10).await;
+    assert_eq!(ids(&runs), [odd, good]);
+    for run in &runs {
+        assert!(matches!(t.finish(run, done()).await, Ack::Recorded(_)));
+    }
+    assert!(t.store.recall(node.id, runs[0].job.lease).await.expect("a recall").is_empty());
+}
+
 pub async fn five_nodes_migrate_at_once(t: Harness) {
     let steps = longshore::store::migrations(&t.database.url()).expect("the steps").len() as u32;
     for _ in 0..5 {

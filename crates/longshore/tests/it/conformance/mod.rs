@@ -337,6 +337,7 @@ macro_rules! conformance {
                 meta_and_tags_are_kept,
                 the_edges_of_time_are_kept,
                 a_hand_made_time_stops_nobody,
+                a_hand_made_row_stops_no_neighbour,
                 five_nodes_migrate_at_once,
                 migrating_again_applies_nothing,
                 an_unreadable_error_kind_hides_no_job,
