@@ -13,7 +13,8 @@ me as materialized (
     from longshore.node
     where id = $1::uuid and lost_at is null
     for key share),
--- Which transactions are not over for this statement, by their ages: `later`, and those after it, began after it.
+-- Which transactions were not over when this statement began, by their ages: those that were open, and all from the
+-- one that is as old as `later`.
 others as materialized (
     select age(pg_snapshot_xmax(s)::xid) as later, array(select age(x::xid) from pg_snapshot_xip(s) x) as open
     from pg_current_snapshot() s),
@@ -41,8 +42,8 @@ picked as materialized (
                       and (job.payload_version = 1 or job.payload_version <=
                           ($9::int[])[array_position($5::text[], job.kind)])
                       and job.kind <> all(s.kinds)
-                      -- Not what somebody has touched who is not over, or was not. It would be passed over below,
-                      -- or locked in the version that is somebody's now, who then waits for this claim.
+                      -- Not what a transaction touched that was not over when this statement began: below, it would
+                      -- be skipped, or locked in a newer version, which is another's now, who then waits for us.
                       and (job.xmax = 0 or (age(job.xmax) > o.later and age(job.xmax) <> all(o.open)))
                       and (job.run_at, job.id) > (
                           ($6::timestamptz[])[(q.n - 1) * 10 + lane + 1],

@@ -25,7 +25,8 @@ impl PostgresStore {
     }
 
     async fn try_count(&self, lead: Lead) -> Result<Counted, Fault> {
-        let mut session = Session::single(&self.pools.chores, self.mode).await?;
+        // Beside a long transaction it walks all the dead rows that it keeps, and the leader's other chores cannot wait.
+        let mut session = Session::single(&self.pools.general, self.mode).await?;
         let row = session
             .query(COUNT)
             .bind(lead.node.0)
