@@ -226,15 +226,10 @@ impl Claimer {
         batch
     }
 
-    /// After a claim that came to nothing: from the start, unless it was from there itself, and may have failed for it.
+    /// After a claim that came to nothing: from the start, unless it fails for just that.
     fn look_behind(&mut self) {
-        match self.sent.take() {
-            Some(sent) if sent.from_start => {
-                let now = Instant::now();
-                self.marks.failed_from_start(now, now - sent.at);
-            }
-            _ => self.from_start = true,
-        }
+        let from_start = self.sent.take().is_some_and(|sent| sent.from_start);
+        self.from_start |= !from_start || self.marks.failed_from_start(Instant::now());
     }
 
     fn learn(&mut self, claimed: Claimed, slots: &mut Slots) -> Vec<ClaimedJob> {

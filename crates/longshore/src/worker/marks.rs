@@ -15,18 +15,23 @@ const STRAGGLERS: Duration = Duration::from_secs(5);
 /// time at most.
 const START_PAUSE: Duration = Duration::from_secs(1);
 const START_PAUSE_FACTOR: u32 = 100;
+/// So long there is none after one that failed twice: the way may be too long for a call.
+const FAILED_PAUSE: Duration = Duration::from_secs(600);
 
 /// The marks of one node.
 pub(crate) struct Marks {
     lanes: HashMap<String, [LaneMark; LANES]>,
     /// Those that a look from the start is made without, until it has come to an end.
     aside: HashMap<String, [LaneMark; LANES]>,
+    /// The last look from the start failed.
+    failing: bool,
     start_due: Instant,
 }
 
 impl Marks {
     pub fn new() -> Marks {
-        Marks { lanes: HashMap::new(), aside: HashMap::new(), start_due: Instant::now() }
+        let (lanes, aside) = (HashMap::new(), HashMap::new());
+        Marks { lanes, aside, failing: false, start_due: Instant::now() }
     }
 
     /// Where a look into this queue starts.
@@ -47,15 +52,16 @@ impl Marks {
     /// A look from the start took this long.
     pub fn looked_from_start(&mut self, now: Instant, took: Duration) {
         self.aside.clear();
+        self.failing = false;
         self.start_due = now + START_PAUSE.max(took * START_PAUSE_FACTOR);
     }
 
-    /// A look from the start came to nothing after this long. The next looks go on from where they were: were all of
-    /// them from the start, and that too long a way, there would be none that succeeds.
-    pub fn failed_from_start(&mut self, now: Instant, took: Duration) {
-        let aside = std::mem::take(&mut self.aside);
-        self.lanes.extend(aside);
-        self.looked_from_start(now, took);
+    /// A look from the start came to nothing, and the marks are as before. True: try it again at once. If that fails,
+    /// too, it is not for an outage: then looks go on from the marks, or none would succeed any more.
+    pub fn failed_from_start(&mut self, now: Instant) -> bool {
+        self.lanes.extend(std::mem::take(&mut self.aside));
+        self.start_due = now + FAILED_PAUSE;
+        !std::mem::replace(&mut self.failing, true)
     }
 
     /// Learns from an answer. Not from one where rows were found but not got: those would be hidden.
@@ -161,10 +167,15 @@ mod tests {
         let at = [(Timestamp::from_micros(8), uuid::Uuid::nil()); LANES];
         marks.lanes.insert("q".into(), at);
         let now = Instant::now();
-        marks.reset();
-        assert_eq!(marks.of("q"), [START; LANES]);
-        marks.failed_from_start(now, Duration::from_secs(30));
-        assert_eq!(marks.of("q"), at);
-        assert!(!marks.start_is_due(now + Duration::from_secs(2_999)));
+        for again in [true, false, false] {
+            marks.reset();
+            assert_eq!(marks.of("q"), [START; LANES]);
+            assert_eq!(marks.failed_from_start(now), again);
+            assert_eq!(marks.of("q"), at);
+            assert!(!marks.start_is_due(now + Duration::from_secs(599)));
+            assert!(marks.start_is_due(now + FAILED_PAUSE));
+        }
+        marks.looked_from_start(now, Duration::ZERO);
+        assert!(marks.failed_from_start(now), "what worked meanwhile counts");
     }
 }
