@@ -12,6 +12,7 @@ use crate::time::Timestamp;
 
 use super::PostgresStore;
 use super::error::Fault;
+use super::read::near;
 use super::session::{Session, within};
 
 const CLAIM: &str = include_str!("claim.sql");
@@ -135,14 +136,14 @@ pub(super) fn claimed_job(row: &PgRow, from: usize, no: i64) -> Result<ClaimedJo
         queue: row.try_get(from + 2)?,
         priority: row.try_get::<i16, _>(from + 3)? as u8,
         run_at: row.try_get(from + 4)?,
-        attempt: row.try_get::<i32, _>(from + 5)?.max(0) as u32,
-        max_attempts: row.try_get::<i32, _>(from + 6)?.max(0) as u32,
+        attempt: near(row.try_get(from + 5)?),
+        max_attempts: near(row.try_get(from + 6)?),
         backoff: text(7)?.and_then(Backoff::from_json),
         timeout_ms: row.try_get(from + 8)?,
         meta: text(9)?.map(Into::into),
         // A payload row that somebody deleted leaves no JSON; the attempt then fails and says so.
         payload: text(10)?.unwrap_or_default().into(),
-        payload_version: row.try_get::<i32, _>(from + 11)?.max(0) as u32,
+        payload_version: near(row.try_get(from + 11)?),
         redacted: row.try_get::<Option<_>, _>(from + 12)?.unwrap_or_default(),
         lease: no,
     })

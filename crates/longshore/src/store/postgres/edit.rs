@@ -11,6 +11,7 @@ use super::PostgresStore;
 use super::change::{LOOKS, ended, refuse, state_of};
 use super::enqueue::due_of;
 use super::error::{Fault, Tries};
+use super::read::near;
 use super::session::{Session, within};
 
 const DELETE: &str = include_str!("delete.sql");
@@ -129,7 +130,7 @@ fn found(row: &PgRow) -> Result<Found, sqlx::Error> {
     let after: Option<i32> = row.try_get("version_after")?;
     Ok(Found {
         state: state_of(row)?,
-        version: after.unwrap_or(before).max(0) as u32,
+        version: near(after.unwrap_or(before)),
         changed: after.is_some(),
     })
 }

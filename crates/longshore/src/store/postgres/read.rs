@@ -64,6 +64,10 @@ fn made_at(id: JobId) -> Option<Timestamp> {
     let millis = (id.as_u128() >> 80) as i64;
     (id.get_version_num() == 7).then(|| Timestamp::from_micros(millis * 1_000))
 }
+/// What somebody wrote by hand may lie below; it is taken for zero.
+pub(super) fn near(number: i32) -> u32 {
+    number.max(0) as u32
+}
 
 pub(super) fn job_row(row: &PgRow) -> Result<JobRow, sqlx::Error> {
     let text = |name| row.try_get::<Option<&str>, _>(name);
@@ -86,22 +90,22 @@ pub(super) fn job_row(row: &PgRow) -> Result<JobRow, sqlx::Error> {
         state: state(row.try_get("state")?)?,
         run_at: row.try_get("run_at")?,
         created_at: row.try_get("created_at")?,
-        attempt: row.try_get::<i32, _>("attempt")?.max(0) as u32,
-        max_attempts: row.try_get::<i32, _>("max_attempts")?.max(0) as u32,
+        attempt: near(row.try_get("attempt")?),
+        max_attempts: near(row.try_get("max_attempts")?),
         backoff: text("backoff")?
             .and_then(|policy| serde_json::from_str(policy).ok())
             .unwrap_or_default(),
         timeout: span("timeout_ms")?,
         retain: span("retain_ms")?,
         unique_key: text("unique_key")?.map(|key| callers(key).to_owned()),
-        version: row.try_get::<i32, _>("version")?.max(0) as u32,
+        version: near(row.try_get("version")?),
         tags: row.try_get::<Option<_>, _>("tags")?.unwrap_or_default(),
         meta: text("meta")?.map(Into::into),
         payload: text("payload")?.unwrap_or_default().into(),
         payload_is_hidden: false,
         payload_is_cut: false,
         payload_bytes: None,
-        payload_version: row.try_get::<i32, _>("payload_version")?.max(0) as u32,
+        payload_version: near(row.try_get("payload_version")?),
         redacted: row.try_get::<Option<_>, _>("redacted")?.unwrap_or_default(),
         errors: errors(text("errors")?),
         cancel,

@@ -12,6 +12,7 @@ use crate::store::{ClaimedJob, Held, HeldRun, NodeId, Remote, Result, StoreError
 use super::PostgresStore;
 use super::claim::{JOB_COLUMNS, claimed_job};
 use super::error::Fault;
+use super::read::near;
 use super::session::Session;
 
 const REMOTE: &str = include_str!("remote.sql");
@@ -82,8 +83,8 @@ fn held_run(row: &PgRow) -> Result<HeldRun, sqlx::Error> {
         held: Held { id: JobId::from_uuid(row.try_get(0)?), lease: row.try_get(1)? },
         kind: row.try_get(2)?,
         queue: row.try_get(3)?,
-        attempt: row.try_get::<i32, _>(4)?.max(0) as u32,
-        max_attempts: row.try_get::<i32, _>(5)?.max(0) as u32,
+        attempt: near(row.try_get(4)?),
+        max_attempts: near(row.try_get(5)?),
         backoff: row.try_get::<Option<&str>, _>(6)?.and_then(Backoff::from_json),
         ran: Duration::from_micros(row.try_get::<Option<i64>, _>(7)?.unwrap_or(0).max(0) as u64),
     })

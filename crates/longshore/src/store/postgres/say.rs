@@ -12,6 +12,7 @@ use crate::store::{LogPage, LogQuery, NodeId, ProgressRow, Result, Said, Saying}
 
 use super::PostgresStore;
 use super::error::Fault;
+use super::read::near;
 use super::session::Session;
 
 const SAY: &str = include_str!("say.sql");
@@ -75,7 +76,7 @@ impl PostgresStore {
         session.done().await?;
         let chunk = |row: &PgRow| {
             Ok(Chunk {
-                attempt: row.try_get::<i32, _>("attempt")?.max(0) as u32,
+                attempt: near(row.try_get("attempt")?),
                 first: row.try_get::<i64, _>("first")?.max(1) as u64,
                 count: row.try_get::<i64, _>("count")?.max(0) as u64,
                 lines: row.try_get("lines")?,
@@ -95,7 +96,7 @@ impl PostgresStore {
         session.done().await?;
         let Some(row) = row else { return Ok(None) };
         Ok(Some(ProgressRow {
-            attempt: row.try_get::<i32, _>("attempt")?.max(0) as u32,
+            attempt: near(row.try_get("attempt")?),
             fraction: row.try_get("fraction")?,
             text: row.try_get("said")?,
             at: row.try_get("at")?,

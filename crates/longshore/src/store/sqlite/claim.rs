@@ -33,9 +33,10 @@ impl SqliteStore {
         // Through the writer: it waits for a claim that is still under way. A reply here is lost only
         // with the process, so nothing can come true later.
         let mut tx = self.begin(DOING).await?;
-        let rows = sqlx::query(NODE.step("held")).bind(node.0).bind(no).fetch_all(&mut *tx).await;
+        let held = sqlx::query(NODE.step("held")).bind(node.0).bind(no);
+        let rows = held.fetch_all(&mut *tx).await.map_err(failed(DOING))?;
         tx.commit().await.map_err(failed(DOING))?;
-        let mut jobs = readable(rows.map_err(failed(DOING))?.iter().map(rows::claimed_job));
+        let mut jobs = readable(rows.iter().map(rows::claimed_job));
         ClaimedJob::sort(&mut jobs);
         Ok(jobs)
     }

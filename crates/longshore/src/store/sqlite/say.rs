@@ -5,6 +5,7 @@ use sqlx::{Row, SqliteConnection};
 
 use super::SqliteStore;
 use super::error::failed;
+use super::rows;
 use super::sql::{LOG, PROGRESS, SAY};
 use crate::job::JobId;
 use crate::store::said::{Chunk, MAX_CHUNKS};
@@ -144,7 +145,7 @@ pub(super) async fn forget(conn: &mut SqliteConnection, id: JobId) -> sqlx::Resu
 
 fn chunk(row: &SqliteRow) -> sqlx::Result<Chunk> {
     Ok(Chunk {
-        attempt: row.try_get::<i64, _>("attempt")?.max(0) as u32,
+        attempt: rows::near(row.try_get("attempt")?),
         first: row.try_get::<i64, _>("first")?.max(1) as u64,
         count: row.try_get::<i64, _>("count")?.max(0) as u64,
         lines: row.try_get("lines")?,
@@ -153,7 +154,7 @@ fn chunk(row: &SqliteRow) -> sqlx::Result<Chunk> {
 
 fn progress(row: &SqliteRow) -> sqlx::Result<ProgressRow> {
     Ok(ProgressRow {
-        attempt: row.try_get::<i64, _>("attempt")?.max(0) as u32,
+        attempt: rows::near(row.try_get("attempt")?),
         fraction: row.try_get("fraction")?,
         text: row.try_get("said")?,
         at: Timestamp::from_micros(row.try_get("at")?),
